@@ -1,0 +1,4 @@
+@main
+struct Entrypoint {
+  static func main() {}
+}
