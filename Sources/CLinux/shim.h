@@ -1,1 +1,41 @@
 #pragma once
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+// Linux calls that `import Glibc` does not show. They are declared here one by one: defining
+// _GNU_SOURCE would give types that differ from those of the Glibc module.
+
+int fallocate(int descriptor, int mode, off_t offset, off_t length);
+int syncfs(int descriptor);
+
+/// `O_DIRECT`, whose value differs between architectures.
+static inline int kollus_o_direct(void) { return __O_DIRECT; }
+
+/// Takes (1) or gives back (0) an exclusive lock on one byte, owned by the open file description
+/// (F_OFD_SETLK): the kernel drops it when the last descriptor closes. 0, or the error number.
+static inline int kollus_lock_byte(int descriptor, off_t at, int take) {
+  struct flock range = {
+      .l_type = take ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1, .l_pid = 0};
+  return fcntl(descriptor, 37 /* F_OFD_SETLK */, &range) == 0 ? 0 : errno;
+}
+
+/// Columns of the terminal behind `descriptor`, or 0 when it is none.
+static inline int kollus_columns(int descriptor) {
+  struct winsize size = {0};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/// The magic number of the file system under `path`, as statfs(2) lists them; 0 or -1.
+static inline int kollus_file_system(const char *_Nonnull path, long *_Nonnull magic) {
+  struct statfs status;
+  if (statfs(path, &status) != 0) return -1;
+  *magic = status.f_type;
+  return 0;
+}
+
+extern char *_Nullable *_Nullable environ;
+/// The environment, or NULL after clearenv(3).
+static inline char *_Nullable *_Nullable kollus_environment(void) { return environ; }

@@ -1,0 +1,83 @@
+extension CommandTree {
+  var bashCompletion: String {
+    let places = places
+    let steps = places.flatMap { place in
+      place.steps.map {
+        "          \("\(place.path) \($0.word)".shellQuoted)) place=\($0.path.shellQuoted) ;;"
+      }
+    }
+    let valued = places.flatMap(\.valued)
+    let keys = valued.flatMap(\.keys).map(\.shellQuoted).joined(separator: " | ")
+    let values = valued.compactMap { entry -> String? in
+      guard let action = bashAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
+      return "    \(entry.keys.map(\.shellQuoted).joined(separator: " | "))) \(action) ;;"
+    }
+    let options = places.map {
+      "      \($0.path.shellQuoted)) words=\($0.options.flatMap(\.spellings).joined(separator: " ").shellQuoted) ;;"
+    }
+    let words = places.compactMap { place -> String? in
+      guard let action = bashAction(words: place.names + place.choices, disk: place.disk) else { return nil }
+      return "    \(place.path.shellQuoted)) \(action) ;;"
+    }
+    return """
+      # bash completion for \(tool)
+      \(functionName)_words() {
+        mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+      }
+      \(functionName)_disk() {
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
+      }
+      \(functionName)() {
+        local cur="${COMP_WORDS[COMP_CWORD]}" place="" pending="" word words="" i
+        COMPREPLY=()
+        for ((i = 1; i < COMP_CWORD; i++)); do
+          word="${COMP_WORDS[i]}"
+          # bash cuts --name=value into three words.
+          if [[ $word == "=" ]]; then
+            continue
+          elif [[ -n $pending ]]; then
+            pending=""
+            continue
+          fi
+          case "$place/$word" in
+            \(keys)) pending="$place/$word" ;;
+            */-*) ;;
+            *)
+              case "$place $word" in
+      \(steps.joined(separator: "\n"))
+              esac
+              ;;
+          esac
+        done
+        if [[ $cur == "=" ]]; then cur=""; fi
+        case "$pending" in
+      \(values.joined(separator: "\n"))
+          ?*) return ;;
+        esac
+        if [[ $cur == -* ]]; then
+          case "$place" in
+      \(options.joined(separator: "\n"))
+          esac
+          \(functionName)_words "$words"
+          return
+        fi
+        case "$place" in
+      \(words.joined(separator: "\n"))
+        esac
+      }
+      complete -F \(functionName) \(tool)
+      """ + "\n"
+  }
+
+  private func bashAction(words: [String], disk: DiskCompletion?) -> String? {
+    if !words.isEmpty {
+      return "\(functionName)_words \(words.joined(separator: " ").shellQuoted); return"
+    }
+    return switch disk {
+    case .file: "\(functionName)_disk -f; return"
+    case .directory: "\(functionName)_disk -d; return"
+    case nil: nil
+    }
+  }
+}

@@ -1,0 +1,76 @@
+extension CommandTree {
+  var fishCompletion: String {
+    let places = places
+    let keys = places.flatMap(\.valued).flatMap(\.keys).map(\.fishQuoted).joined(separator: " ")
+    let steps = places.flatMap { place in
+      place.steps.flatMap {
+        [
+          "            case \("\(place.path) \($0.word)".fishQuoted)",
+          "              set place \($0.path.fishQuoted)",
+        ]
+      }
+    }
+    let rows = places.flatMap { place in
+      let start = "complete -c \(tool) -n \("\(functionName)_at \(place.path.fishQuoted)".fishQuoted)"
+      let names = place.names.map { name in
+        let path = place.path.isEmpty ? name : "\(place.path) \(name)"
+        return "\(start) -a \(name.fishQuoted) -d \(abstract(of: path).fishQuoted)"
+      }
+      let words = fishAction(words: place.choices, disk: place.disk).map { ["\(start) \($0)"] } ?? []
+      let options = place.options.map { "\(start) \(fishOption($0))" }
+      return names + words + options
+    }
+    return """
+      # fish completion for \(tool)
+      function \(functionName)_at
+        set -l place ''
+        set -l pending ''
+        set -l words (commandline -opc)
+        set -e words[1]
+        for word in $words
+          if test -n "$pending"
+            set pending ''
+            continue
+          end
+          switch "$place/$word"
+            case \(keys)
+              set pending 1
+            case '*/-*'
+            case '*'
+              switch "$place $word"
+      \(steps.map { "  " + $0 }.joined(separator: "\n"))
+              end
+          end
+        end
+        test "$place" = "$argv[1]"
+      end
+      complete -c \(tool) -f
+      \(rows.joined(separator: "\n"))
+      """ + "\n"
+  }
+
+  private func fishOption(_ option: Declaration) -> String {
+    var words = ["-l", option.name] + (option.short.map { ["-s", String($0)] } ?? [])
+    if option.kind == .option {
+      words.append("-r")
+      words.append(fishAction(words: option.choices, disk: option.disk) ?? "-f")
+    }
+    return (words + ["-d", option.help.fishQuoted]).joined(separator: " ")
+  }
+
+  private func fishAction(words: [String], disk: DiskCompletion?) -> String? {
+    if !words.isEmpty { return "-f -a \(words.joined(separator: " ").fishQuoted)" }
+    return switch disk {
+    case .file: "-F"
+    case .directory: "-f -a '(__fish_complete_directories)'"
+    case nil: nil
+    }
+  }
+}
+
+extension String {
+  /// As one word of fish, where a backslash escapes inside single quotes.
+  fileprivate var fishQuoted: String {
+    "'" + map { $0 == "'" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "'"
+  }
+}

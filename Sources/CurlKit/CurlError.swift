@@ -1,0 +1,34 @@
+import CCurl
+
+/// A transfer that libcurl could not finish.
+package struct CurlError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// libcurl's result code, such as 7 for a refused connection.
+  package let code: Int
+  package let message: String
+
+  package init(code: Int, message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  init(_ result: CURLcode, detail: String = "") {
+    code = Int(result.rawValue)
+    message = detail.isEmpty ? unsafe String(cString: curl_easy_strerror(result)) : detail
+  }
+
+  package static let timedOut = Int(CURLE_OPERATION_TIMEDOUT.rawValue)
+  package static let partialFile = Int(CURLE_PARTIAL_FILE.rawValue)
+  /// The receiver would not take the response.
+  package static let refusedByReceiver = Int(CURLE_WRITE_ERROR.rawValue)
+
+  /// Whether the server's certificate or the TLS exchange was at fault: trying again does not help.
+  package var isTrustFailure: Bool {
+    [
+      CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+      CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+    ].contains { Int($0.rawValue) == code }
+  }
+
+  package var description: String { message }
+}

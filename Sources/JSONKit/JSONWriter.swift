@@ -1,0 +1,133 @@
+/// Appends compact JSON to a byte buffer and sets the commas.
+///
+/// The caller keeps the order: `name` before each value inside an object, and every `begin` with its `end`. The output
+/// is valid UTF-8 and holds no character that a terminal would obey.
+package struct JSONWriter: Sendable {
+  /// What was written so far.
+  package private(set) var bytes: [UInt8] = []
+  private var needsComma = false
+
+  package init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+
+  package mutating func endObject() { end(UInt8(ascii: "}")) }
+
+  package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+
+  package mutating func endArray() { end(UInt8(ascii: "]")) }
+
+  /// The name of the member whose value is written next.
+  package mutating func name(_ name: String) {
+    beginValue()
+    quote(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  package mutating func value(_ string: String) {
+    beginValue()
+    quote(string)
+  }
+
+  package mutating func value(_ integer: some BinaryInteger) { raw(String(integer)) }
+
+  package mutating func value(_ bool: Bool) { raw(bool ? "true" : "false") }
+
+  /// The shortest digits that read back as the same number, `600.0` for a whole one; `null` unless it is finite.
+  package mutating func value(_ double: Double) { raw(double.isFinite ? "\(double)" : "null") }
+
+  package mutating func null() { raw("null") }
+
+  /// One value that is JSON already; nothing checks it.
+  package mutating func raw(_ json: String) {
+    beginValue()
+    bytes.append(contentsOf: json.utf8)
+  }
+
+  /// Makes the writer ready for another document.
+  package mutating func removeAll(keepingCapacity: Bool) {
+    bytes.removeAll(keepingCapacity: keepingCapacity)
+    needsComma = false
+  }
+
+  private mutating func begin(_ bracket: UInt8) {
+    beginValue()
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
+
+  private mutating func beginValue() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  private mutating func quote(_ string: String) {
+    bytes.append(UInt8(ascii: "\""))
+    if string.utf8.contains(where: mayNeedEscape) {
+      for scalar in string.unicodeScalars { append(scalar) }
+    } else {
+      bytes.append(contentsOf: string.utf8)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func append(_ scalar: Unicode.Scalar) {
+    switch scalar.value {
+    case 0x22, 0x5C:
+      bytes.append(UInt8(ascii: "\\"))
+      bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069:
+      bytes.append(contentsOf: "\\u".utf8)
+      for shift in [12, 8, 4, 0] {
+        let digit = UInt8(truncatingIfNeeded: scalar.value >> shift & 15)
+        bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+      }
+    default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    }
+  }
+}
+
+/// Whether a byte is, or begins, a scalar that may have to be escaped; most texts have none and are copied whole.
+private func mayNeedEscape(_ byte: UInt8) -> Bool {
+  byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2
+}
+
+/// A name and its value at once; `nil` writes `null`.
+extension JSONWriter {
+  package mutating func member(_ name: String, _ value: String?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ value: (some BinaryInteger)?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ value: Double?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ value: Bool?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+}
+
+extension String {
+  /// This text as a JSON string, quotes included.
+  package var jsonQuoted: String {
+    var writer = JSONWriter(reserving: utf8.count + 2)
+    writer.value(self)
+    return writer.text
+  }
+}

@@ -1,0 +1,24 @@
+/// Why a server could not start, or a file could not be served.
+package struct ServerError: Error, Equatable, Sendable {
+  package enum Code: Sendable, Equatable {
+    /// The address is no numeric IPv4 or IPv6 address, or the port is out of range.
+    case badAddress
+    /// Another process listens there.
+    case addressInUse
+    /// The system refused a call.
+    case system
+    /// The HTTP library did not start.
+    case notStarted
+    /// A file is shorter than when it was opened.
+    case truncated
+  }
+
+  package let code: Code
+  /// The system's error number, 0 when it had no part in it.
+  package let number: Int32
+
+  package init(_ code: Code, number: Int32 = 0) {
+    self.code = code
+    self.number = number
+  }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Time of day as the device tells it.
+package enum WallClock {
+  /// Seconds since 1970, UTC.
+  package static func now() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// `2026-01-01T00:00:00Z` for seconds since 1970; times outside the years 0 to 9999 are clamped.
+  package static func text(_ seconds: Int64) -> String {
+    var time = time_t(min(max(seconds, -62_167_219_200), 253_402_300_799))
+    var parts = unsafe tm()
+    unsafe gmtime_r(&time, &parts)
+    func digits(_ value: Int32, _ width: Int) -> String {
+      let text = String(value)
+      return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+    let date =
+      unsafe "\(digits(parts.tm_year + 1_900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
+    return unsafe "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):\(digits(parts.tm_sec, 2))Z"
+  }
+}

@@ -1,0 +1,24 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Turns SIGINT and SIGTERM into a call, instead of the process's end, while it lives.
+///
+/// Invariant behind `@unchecked Sendable`: the sources are set once and only cancelled, which any thread may do.
+@safe package final class SignalWatch: @unchecked Sendable {
+  private let sources: [any DispatchSourceSignal]
+
+  /// Calls `handler` with the signal's number, on a queue of its own, each time one arrives.
+  package init(_ signals: [Int32] = [SIGINT, SIGTERM], _ handler: @escaping @Sendable (Int32) -> Void) {
+    let queue = DispatchQueue(label: "kollus.signals")
+    sources = signals.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { handler(number) }
+      source.resume()
+      return source
+    }
+  }
+
+  deinit { for source in sources { source.cancel() } }
+}
