@@ -34,9 +34,7 @@ extension Declaration {
 
   func invalid(_ word: String) -> UsageError {
     let place = kind == .positional ? placeholder : "\(placeholder) for \(label)"
-    guard !choices.isEmpty else { return UsageError("'\(word)' is not a valid \(place)") }
-    return UsageError(
-      "'\(word)' is not a valid \(place) (allowed: \(choices.joined(separator: ", ")))",
-      hint: Suggestion.closest(to: word, among: choices).map { "did you mean '\($0)'?" })
+    let allowed = choices.isEmpty ? "" : " (allowed: \(choices.joined(separator: ", ")))"
+    return UsageError("'\(word)' is not a valid \(place)\(allowed)")
   }
 }

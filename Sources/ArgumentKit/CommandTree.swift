@@ -1,6 +1,8 @@
 /// A word that stands before the names of several commands, such as `lms` in `lms list`.
 package struct CommandGroup: Sendable {
+  /// The word itself, or a path of several with one space between them.
   package let name: String
+  /// One sentence about what its commands have in common.
   package let abstract: String
 
   package init(_ name: String, _ abstract: String) {
@@ -23,8 +25,11 @@ package enum Invocation: Sendable, Equatable {
 package struct CommandTree: Sendable {
   /// The name the tool is called by.
   package let tool: String
+  /// One sentence that begins the overview.
   package let abstract: String
+  /// All commands, those of groups by their full names, in help order.
   package let commands: [CommandSpec]
+  /// One for every word that leads to commands without being one.
   package let groups: [CommandGroup]
   /// Inputs of every command, which may stand before its name too; `--help` and `--version` are the last.
   package let common: [Declaration]
@@ -60,6 +65,7 @@ package struct CommandTree: Sendable {
     try parser.takeRest()
     // Only bundled letters come this far, as in `-qh`.
     if parser.found[Self.help.declaration.name] != nil { return .help(path: spec.name) }
+    try parser.requireAll()
     return .run(path: spec.name, ParsedArguments(parser))
   }
 
@@ -73,8 +79,10 @@ package struct CommandTree: Sendable {
     return path
   }
 
+  /// The command with this full name.
   package func command(_ path: String) -> CommandSpec? { commands.first { $0.name == path } }
 
+  /// The group with this full name.
   package func group(_ path: String) -> CommandGroup? { groups.first { $0.name == path } }
 
   private struct Place {

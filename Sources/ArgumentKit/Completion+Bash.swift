@@ -6,14 +6,15 @@ extension CommandTree {
         "          \("\(place.path) \($0.word)".shellQuoted)) place=\($0.path.shellQuoted) ;;"
       }
     }
-    let valued = places.flatMap(\.valued)
-    let keys = valued.flatMap(\.keys).map(\.shellQuoted).joined(separator: " | ")
+    let valued = valued(\.shellQuoted)
+    let keys = (valued.flatMap(\.patterns) + ["''"]).joined(separator: " | ")
     let values = valued.compactMap { entry -> String? in
       guard let action = bashAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
-      return "    \(entry.keys.map(\.shellQuoted).joined(separator: " | "))) \(action) ;;"
+      return "    \(entry.patterns.joined(separator: " | "))) \(action); return ;;"
     }
-    let options = places.map {
-      "      \($0.path.shellQuoted)) words=\($0.options.flatMap(\.spellings).joined(separator: " ").shellQuoted) ;;"
+    let options = places.filter { !$0.options.isEmpty }.map { place in
+      let words = place.options.flatMap(\.spellings).joined(separator: " ")
+      return "      \(place.path.shellQuoted)) words+=\(" \(words)".shellQuoted) ;;"
     }
     let words = places.compactMap { place -> String? in
       guard let action = bashAction(words: place.names + place.choices, disk: place.disk) else { return nil }
@@ -29,7 +30,7 @@ extension CommandTree {
         mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
       }
       \(functionName)() {
-        local cur="${COMP_WORDS[COMP_CWORD]}" place="" pending="" word words="" i
+        local cur="${COMP_WORDS[COMP_CWORD]}" place="" pending="" word words i
         COMPREPLY=()
         for ((i = 1; i < COMP_CWORD; i++)); do
           word="${COMP_WORDS[i]}"
@@ -56,6 +57,7 @@ extension CommandTree {
           ?*) return ;;
         esac
         if [[ $cur == -* ]]; then
+          words=\(common.flatMap(\.spellings).joined(separator: " ").shellQuoted)
           case "$place" in
       \(options.joined(separator: "\n"))
           esac
@@ -72,11 +74,11 @@ extension CommandTree {
 
   private func bashAction(words: [String], disk: DiskCompletion?) -> String? {
     if !words.isEmpty {
-      return "\(functionName)_words \(words.joined(separator: " ").shellQuoted); return"
+      return "\(functionName)_words \(words.joined(separator: " ").shellQuoted)"
     }
     return switch disk {
-    case .file: "\(functionName)_disk -f; return"
-    case .directory: "\(functionName)_disk -d; return"
+    case .file: "\(functionName)_disk -f"
+    case .directory: "\(functionName)_disk -d"
     case nil: nil
     }
   }

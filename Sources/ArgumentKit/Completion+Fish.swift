@@ -1,20 +1,21 @@
 extension CommandTree {
   var fishCompletion: String {
     let places = places
-    let keys = places.flatMap(\.valued).flatMap(\.keys).map(\.fishQuoted).joined(separator: " ")
+    // Fish would look for files behind a star outside the quotes; `case` reads it inside them as well.
+    let keys = (valued { $0 }.flatMap(\.patterns) + [""]).map(\.fishQuoted).joined(separator: " ")
     let steps = places.flatMap { place in
       place.steps.flatMap {
         [
-          "            case \("\(place.path) \($0.word)".fishQuoted)",
-          "              set place \($0.path.fishQuoted)",
+          "          case \("\(place.path) \($0.word)".fishQuoted)",
+          "            set place \($0.path.fishQuoted)",
         ]
       }
     }
+    let shared = common.map { "complete -c \(tool) \(fishOption($0))" }
     let rows = places.flatMap { place in
       let start = "complete -c \(tool) -n \("\(functionName)_at \(place.path.fishQuoted)".fishQuoted)"
       let names = place.names.map { name in
-        let path = place.path.isEmpty ? name : "\(place.path) \(name)"
-        return "\(start) -a \(name.fishQuoted) -d \(abstract(of: path).fishQuoted)"
+        "\(start) -a \(name.fishQuoted) -d \(abstract(of: place.full(name)).fishQuoted)"
       }
       let words = fishAction(words: place.choices, disk: place.disk).map { ["\(start) \($0)"] } ?? []
       let options = place.options.map { "\(start) \(fishOption($0))" }
@@ -38,14 +39,14 @@ extension CommandTree {
             case '*/-*'
             case '*'
               switch "$place $word"
-      \(steps.map { "  " + $0 }.joined(separator: "\n"))
+      \(steps.joined(separator: "\n"))
               end
           end
         end
         test "$place" = "$argv[1]"
       end
       complete -c \(tool) -f
-      \(rows.joined(separator: "\n"))
+      \((shared + rows).joined(separator: "\n"))
       """ + "\n"
   }
 

@@ -6,24 +6,18 @@ extension CommandTree {
         "          (\("\(place.path) \($0.word)".shellQuoted)) place=\($0.path.shellQuoted) ;;"
       }
     }
-    let valued = places.flatMap(\.valued)
-    let keys = valued.flatMap(\.keys).map(\.shellQuoted).joined(separator: "|")
+    let valued = valued(\.shellQuoted)
+    let keys = (valued.flatMap(\.patterns) + ["''"]).joined(separator: "|")
     let values = valued.compactMap { entry -> String? in
       guard let action = zshAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
-      return "    (\(entry.keys.map(\.shellQuoted).joined(separator: "|"))) \(action); return ;;"
+      return "    (\(entry.patterns.joined(separator: "|"))) \(action); return ;;"
     }
-    let options = places.map { place in
-      let rows = place.options.flatMap { option in
-        option.spellings.map { "\($0):\(option.help)".shellQuoted }
-      }
-      return "      (\(place.path.shellQuoted)) rows=(\(rows.joined(separator: " "))) ;;"
+    let options = places.filter { !$0.options.isEmpty }.map {
+      "      (\($0.path.shellQuoted)) rows+=(\(zshRows($0.options))) ;;"
     }
     let words = places.compactMap { place -> String? in
       if !place.names.isEmpty {
-        let rows = place.names.map { name in
-          let path = place.path.isEmpty ? name : "\(place.path) \(name)"
-          return "\(name):\(abstract(of: path))".shellQuoted
-        }
+        let rows = place.names.map { "\($0):\(abstract(of: place.full($0)))".shellQuoted }
         return
           "    (\(place.path.shellQuoted)) rows=(\(rows.joined(separator: " "))); _describe command rows ;;"
       }
@@ -61,6 +55,7 @@ extension CommandTree {
           (?*) return ;;
         esac
         if [[ $PREFIX == -* ]]; then
+          rows=(\(zshRows(common)))
           case "$place" in
       \(options.joined(separator: "\n"))
           esac
@@ -77,6 +72,11 @@ extension CommandTree {
         compdef \(functionName) \(tool)
       fi
       """ + "\n"
+  }
+
+  private func zshRows(_ options: [Declaration]) -> String {
+    options.flatMap { option in option.spellings.map { "\($0):\(option.help)".shellQuoted } }
+      .joined(separator: " ")
   }
 
   private func zshAction(words: [String], disk: DiskCompletion?) -> String? {

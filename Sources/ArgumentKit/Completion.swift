@@ -13,16 +13,30 @@ extension CommandTree {
 
   /// Every path the cursor can stand behind, the tool's own (an empty one) first.
   var places: [CompletionPlace] {
-    let heads = [CompletionPlace(path: "", options: common, names: names(under: []) + ["help"])]
-    let groups = groups.map {
-      CompletionPlace(path: $0.name, options: common, names: names(under: $0.path))
-    }
+    let names = names(under: [])
+    let head = CompletionPlace(path: "", names: names.contains("help") ? names : names + ["help"])
+    let groups = groups.map { CompletionPlace(path: $0.name, names: self.names(under: $0.path)) }
     let commands = commands.map { spec in
       CompletionPlace(
-        path: spec.name, options: spec.inputs.filter(\.isOption) + common, names: [],
+        path: spec.name, options: spec.inputs.filter(\.isOption),
         positionals: spec.inputs.filter { !$0.isOption })
     }
-    return heads + groups + commands
+    return [head] + groups + commands
+  }
+
+  /// Each option that takes a value, and how `path/option` is written where it may stand.
+  ///
+  /// A `*` for the path stands outside the quotes, so that it matches any.
+  func valued(_ quoted: (String) -> String) -> [(patterns: [String], option: Declaration)] {
+    let shared = common.filter { $0.kind == .option }.map { option in
+      (option.spellings.map { "*" + quoted("/\($0)") }, option)
+    }
+    let own = places.flatMap { place in
+      place.options.filter { $0.kind == .option }.map { option in
+        (option.spellings.map { quoted("\(place.path)/\($0)") }, option)
+      }
+    }
+    return shared + own
   }
 
   /// What a command or group is, for shells that show it beside the name.
@@ -34,29 +48,24 @@ extension CommandTree {
   var functionName: String { "_" + tool.map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined() }
 }
 
-/// What may be written at one place of a command line.
+/// What may be written at one place of a command line, besides the common options.
 struct CompletionPlace {
   let path: String
-  let options: [Declaration]
+  var options: [Declaration] = []
   /// Names of commands that may follow.
-  let names: [String]
+  var names: [String] = []
   var positionals: [Declaration] = []
 
   var choices: [String] { positionals.flatMap(\.choices) }
 
   var disk: DiskCompletion? { positionals.compactMap(\.disk).first }
 
-  /// `path/--name` and `path/-n` of each option that takes a value, with that option.
-  var valued: [(keys: [String], option: Declaration)] {
-    options.filter { $0.kind == .option }.map { option in
-      (option.spellings.map { "\(path)/\($0)" }, option)
-    }
+  /// The names that lead on, with the path they lead to; `help` leads nowhere, so what follows it is a name too.
+  var steps: [(word: String, path: String)] {
+    names.filter { $0 != "help" }.map { ($0, full($0)) }
   }
 
-  /// The paths one word further on.
-  var steps: [(word: String, path: String)] {
-    names.filter { path != "" || $0 != "help" }.map { ($0, path.isEmpty ? $0 : "\(path) \($0)") }
-  }
+  func full(_ name: String) -> String { path.isEmpty ? name : "\(path) \(name)" }
 }
 
 enum DiskCompletion { case file, directory }
@@ -65,8 +74,11 @@ extension Declaration {
   var spellings: [String] { [label] + (short.map { ["-\($0)"] } ?? []) }
 
   var disk: DiskCompletion? {
-    if placeholder.hasSuffix("FILE") || placeholder.hasSuffix("PATH") { return .file }
-    return placeholder.hasSuffix("DIR") ? .directory : nil
+    switch placeholder.split(whereSeparator: { $0 == "-" || $0 == "_" }).last {
+    case "FILE", "PATH": .file
+    case "DIR": .directory
+    default: nil
+    }
   }
 }
 

@@ -6,7 +6,7 @@ package enum HelpPage {
     var lines = layout.wrap(tree.abstract) + ["", "Usage: \(tree.tool) [options] COMMAND ..."]
     lines += layout.section("Commands", tree.commands.map { ($0.name, $0.abstract) })
     lines += layout.section("Options of every command", tree.common.map(\.helpRow))
-    lines += ["", "'\(tree.tool) help COMMAND' tells more about one of them."]
+    lines += [""] + layout.wrap("'\(tree.tool) help COMMAND' tells more about one of them.")
     return lines.joined(separator: "\n")
   }
 

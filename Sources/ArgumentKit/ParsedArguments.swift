@@ -8,7 +8,7 @@ package struct ParsedArguments: Sendable, Equatable {
     words = parser.found
   }
 
-  /// The typed value of an input the command declared.
+  /// The typed value of an input the command, or its tree in common, declared.
   package func callAsFunction<Value>(_ input: Input<Value>) throws(UsageError) -> Value {
     try input.read(written(input.declaration))
   }

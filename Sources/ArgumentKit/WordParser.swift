@@ -30,14 +30,17 @@ struct WordParser {
 
   /// Takes all words that are left, filling the positionals in their order.
   mutating func takeRest() throws(UsageError) {
-    let positionals = inputs.filter { $0.kind == .positional }
-    var open = positionals[...]
+    var open = inputs.filter { $0.kind == .positional }[...]
     while let word = try nextArgument() {
       guard let input = open.first else { throw UsageError("unexpected argument '\(word)'") }
       found[input.name, default: []].append(word)
       if !input.isRepeatable { open.removeFirst() }
     }
-    for input in positionals where (found[input.name]?.count ?? 0) < input.minimum {
+  }
+
+  /// Refuses a command line that lacks what the command cannot do without.
+  func requireAll() throws(UsageError) {
+    for input in inputs where (found[input.name]?.count ?? 0) < input.minimum {
       throw input.minimum == 1
         ? UsageError("missing \(input.label)")
         : UsageError("\(input.label) must be given at least \(input.minimum) times")
@@ -49,9 +52,7 @@ struct WordParser {
     let flag = equals.map { String(word[..<$0]) } ?? word
     let attached = equals.map { String(word[word.utf8.index(after: $0)...]) }
     guard let input = inputs.first(where: { $0.isOption && $0.label == flag }) else {
-      let labels = inputs.filter(\.isOption).map(\.label)
-      let closest = Suggestion.closest(to: flag, among: labels)
-      return try refuse("unknown option '\(flag)'", hint: closest.map { "did you mean '\($0)'?" })
+      return try refuse("unknown option '\(flag)'", hint: suggestion(for: flag))
     }
     switch (input.kind, attached) {
     case (.option, let attached?): try record(attached, of: input)
@@ -65,11 +66,8 @@ struct WordParser {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
       guard let input = inputs.first(where: { $0.isOption && $0.short == letter }) else {
-        let place = word.count == 2 ? "" : " in '\(word)'"
-        let positional = inputs.first { $0.kind == .positional }
         return try refuse(
-          "unknown option '-\(letter)'\(place)",
-          hint: positional.map { "put '--' before a \($0.label) that begins with '-'" })
+          "unknown option '-\(letter)'\(word.count == 2 ? "" : " in '\(word)'")", hint: hint(for: word))
       }
       if input.kind == .option {
         return try record(letters.isEmpty ? nextValue(for: "-\(letter)") : String(letters), of: input)
@@ -93,6 +91,19 @@ struct WordParser {
       try refuse("'\(input.label)' was given twice")
     }
     found[input.name, default: []].append(value)
+  }
+
+  private func suggestion(for flag: String) -> String? {
+    Suggestion.closest(to: flag, among: inputs.filter(\.isOption).map(\.label)).map {
+      "did you mean '\($0)'?"
+    }
+  }
+
+  /// A word behind one dash may want another dash, or to be no option at all.
+  private func hint(for word: String) -> String? {
+    if word.count > 3, let suggestion = suggestion(for: "-\(word)") { return suggestion }
+    let positional = inputs.first { $0.kind == .positional }
+    return positional.map { "put '--' before a \($0.label) that begins with '-'" }
   }
 
   private func refuse(_ message: String, hint: String? = nil) throws(UsageError) {

@@ -11,7 +11,8 @@ final class Document: Sendable {
 
   /// The name of the first member at or after a byte, which is the one after `{` or after the member before.
   ///
-  /// Names have no node: the text is known to be valid, so they are found again by skipping to the next quote.
+  /// Names have no node: the text is known to be valid, so they are found again by skipping to the next
+  /// quote.
   func name(from position: Int) -> Token {
     var start = position
     while bytes[start] != UInt8(ascii: "\"") { start += 1 }

@@ -35,9 +35,12 @@ extension JSON {
   /// What an object holds; nothing for any other value.
   package var members: Members { Members(self) }
 
-  /// The member of an object, `nil` when absent. Names are compared scalar by scalar.
+  /// The member of an object, `nil` when absent.
   ///
-  /// - Throws: When this is no object, or when the name appears twice: readers would disagree on what it says.
+  /// Names are compared scalar by scalar, not by meaning.
+  ///
+  /// - Throws: When this is no object, or when the name appears twice: readers would disagree on what it
+  ///   says.
   package func member(_ name: String) throws(JSONError) -> JSON? {
     guard kind == .object else { throw failure("expected an object") }
     var found: JSON?

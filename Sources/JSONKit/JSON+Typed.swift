@@ -6,7 +6,7 @@ extension JSON {
 
   /// An integer token that fits `Int64`: `1.0`, `1e3`, `"1"` and `true` are refused.
   package func integer(_ name: String) throws(JSONError) -> Int64? {
-    try member(name, "expected an integer", \.integer)
+    try integer(name, in: .min ... .max)
   }
 
   /// An integer token within a range.

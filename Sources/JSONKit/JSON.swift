@@ -1,7 +1,8 @@
 /// A value inside a parsed JSON document.
 ///
-/// All values of a document share its bytes and a flat list of nodes, so a copy costs one reference and the whole
-/// document costs its bytes plus at most 16 bytes per value. Strings, numbers and names are decoded when asked for.
+/// All values of a document share its bytes and a flat list of nodes, so a copy costs one reference and the
+/// whole document costs its bytes plus a node of 16 bytes per value. Strings, numbers and names are decoded
+/// when asked for.
 package struct JSON: Sendable {
   /// What a document may cost.
   package struct Limits: Sendable {
@@ -29,8 +30,8 @@ package struct JSON: Sendable {
 
   /// Reads one strict RFC 8259 document.
   ///
-  /// Refused besides what the grammar refuses: invalid UTF-8, a byte order mark, escapes that leave half a surrogate
-  /// pair, and whatever exceeds `limits`. Repeated names are refused when a member is looked up.
+  /// Refused besides what the grammar refuses: invalid UTF-8, a byte order mark, escapes that leave half a
+  /// surrogate pair, and whatever exceeds `limits`. Repeated names are refused when a member is looked up.
   package init(parsing bytes: [UInt8], limits: Limits = Limits()) throws(JSONError) {
     var parser = Parser(bytes, limits: limits)
     document = Document(bytes: bytes, nodes: try parser.parse())

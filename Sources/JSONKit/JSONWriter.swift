@@ -1,7 +1,7 @@
 /// Appends compact JSON to a byte buffer and sets the commas.
 ///
-/// The caller keeps the order: `name` before each value inside an object, and every `begin` with its `end`. The output
-/// is valid UTF-8 and holds no character that a terminal would obey.
+/// The caller keeps the order: `name` before each value inside an object, and every `begin` with its `end`.
+/// The output is valid UTF-8 and holds no character that a terminal would obey.
 package struct JSONWriter: Sendable {
   /// What was written so far.
   package private(set) var bytes: [UInt8] = []
@@ -36,7 +36,8 @@ package struct JSONWriter: Sendable {
 
   package mutating func value(_ bool: Bool) { raw(bool ? "true" : "false") }
 
-  /// The shortest digits that read back as the same number, `600.0` for a whole one; `null` unless it is finite.
+  /// The shortest digits that read back as the same number, `600.0` for a whole one; `null` unless it is
+  /// finite.
   package mutating func value(_ double: Double) { raw(double.isFinite ? "\(double)" : "null") }
 
   package mutating func null() { raw("null") }
@@ -95,7 +96,8 @@ package struct JSONWriter: Sendable {
   }
 }
 
-/// Whether a byte is, or begins, a scalar that may have to be escaped; most texts have none and are copied whole.
+/// Whether a byte is, or begins, a scalar that may have to be escaped; most texts have none and are copied
+/// whole.
 private func mayNeedEscape(_ byte: UInt8) -> Bool {
   byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2
 }

@@ -111,10 +111,10 @@ struct Parser {
     nodes.append(Node(kind, start: start, end: position, next: nodes.count + 1, isEscaped: isEscaped))
   }
 
-  private mutating func word(_ word: StaticString, _ kind: JSON.Kind) throws(JSONError) {
+  private mutating func word(_ word: String, _ kind: JSON.Kind) throws(JSONError) {
     let start = position
-    position += word.utf8CodeUnitCount
-    guard position <= bytes.count, bytes[start..<position].elementsEqual("\(word)".utf8) else {
+    position += word.utf8.count
+    guard position <= bytes.count, bytes[start..<position].elementsEqual(word.utf8) else {
       position = start
       throw failure("expected a value")
     }

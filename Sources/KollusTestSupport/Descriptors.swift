@@ -44,7 +44,7 @@ enum Descriptors {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let failed = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe bind(socket, address, length) != 0 || Glibc.listen(socket, 128) != 0
+        unsafe bind(socket, address, length) != 0 || Glibc.listen(socket, 1_024) != 0
           || getsockname(socket, address, &length) != 0
       }
     }

@@ -20,7 +20,7 @@ package struct ServedRequest: Sendable {
   /// Path and query as they came, nothing unescaped.
   package let target: String
   /// Names in lower case; the last of two with one name wins.
-  package let headers: [String: String]
+  package private(set) var headers: [String: String]
   package let body: [UInt8]
   /// How many requests for the same path came before this one.
   package internal(set) var earlier = 0
@@ -39,6 +39,13 @@ package struct ServedRequest: Sendable {
     case (nil, let count?): return ends[0].isEmpty ? .last(count) : nil
     case (nil, nil): return nil
     }
+  }
+
+  /// The same request as if it lacked a header, given in lower case.
+  package func without(_ header: String) -> Self {
+    var request = self
+    request.headers[header] = nil
+    return request
   }
 
   /// Parses a request head without its final empty line; nil when it is none.

@@ -10,14 +10,14 @@ package struct Tool: Sendable {
 
   /// Works in `folder`, the test's temporary directory unless given; `name` keeps two tools there apart.
   package init(
-    in folder: String = TemporaryDirectory.path, name: String = "kollus", origin: String? = nil,
-    _ settings: [String: String] = [:]
+    in folder: String = TemporaryDirectory.path, name: String = "kollus", home: String? = nil,
+    origin: String? = nil, _ settings: [String: String] = [:]
   ) throws {
     path = try Self.built("kollus")
-    home = "\(folder)/\(name)-home"
+    self.home = home ?? "\(folder)/\(name)-home"
     configuration = "\(folder)/\(name).json"
     environment = [
-      "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": folder, "KOLLUS_HOME": home, "TZ": "UTC",
+      "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": folder, "KOLLUS_HOME": self.home, "TZ": "UTC",
     ]
     var settings = settings
     settings["origin"] = settings["origin"] ?? origin.map { "\"\($0)\"" }

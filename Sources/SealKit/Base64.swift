@@ -17,8 +17,8 @@ package enum Base64 {
 
   /// Reads either alphabet, padded to full groups or not at all.
   ///
-  /// `nil` for anything else: white space, padding of the wrong length, both alphabets in one text, or a last digit
-  /// with bits that no byte uses (so no two texts of one alphabet and padding mean the same bytes).
+  /// `nil` for anything else: white space, padding of the wrong length, both alphabets in one text, or a last
+  /// digit with bits that no byte uses (so no two texts of one alphabet and padding mean the same bytes).
   package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var digits = Array(text.utf8)
     if digits.count % 4 == 0 {

@@ -31,6 +31,7 @@ import CCrypto
   ///   - nonce: 12 bytes.
   ///   - associated: What is protected from change with the bytes but not hidden.
   /// - Returns: The tag, 16 bytes.
+  /// - Throws: `invalidInput` for a nonce of another size.
   package mutating func seal(
     _ bytes: inout MutableRawSpan, nonce: [UInt8], authenticating associated: [UInt8]
   ) throws(SealError) -> [UInt8] {
@@ -121,7 +122,8 @@ import CCrypto
     for offset in stride(from: 0, to: bytes.byteCount, by: limit) {
       let result = unsafe bytes.withUnsafeMutableBytes { buffer in
         let start = unsafe buffer.baseAddress?.advanced(by: offset).assumingMemoryBound(to: UInt8.self)
-        return unsafe EVP_CipherUpdate(context, start, &length, start, Int32(min(limit, buffer.count - offset)))
+        return unsafe EVP_CipherUpdate(
+          context, start, &length, start, Int32(min(limit, buffer.count - offset)))
       }
       try SealError.check(result, "EVP_CipherUpdate")
     }

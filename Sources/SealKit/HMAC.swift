@@ -19,7 +19,8 @@ package enum HMAC {
         unsafe message.withUnsafeBytes { message in
           let written = unsafe EVP_Q_mac(
             nil, "HMAC", nil, "SHA256", nil, key.baseAddress, key.count,
-            message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count, code, Digest.byteCount, nil)
+            message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count, code, Digest.byteCount,
+            nil)
           unsafe precondition(written != nil, "libcrypto failed")
         }
       }

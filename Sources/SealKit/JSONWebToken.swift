@@ -28,11 +28,12 @@ package struct JSONWebToken: Sendable {
     payload = try parts.object(parts.payload, "payload")
   }
 
-  /// A signed token.
+  /// Signs claims.
   ///
   /// - Parameters:
   ///   - payload: The claims as a JSON object, signed as they are.
   ///   - key: The security key.
+  /// - Returns: The token.
   package static func signed(payload: String, key: SymmetricKey) -> String {
     let header = #"{"alg":"HS256","typ":"JWT"}"#
     let signed = "\(Base64.encodeURL(header.utf8)).\(Base64.encodeURL(payload.utf8))"

@@ -1,9 +1,12 @@
 import CCrypto
 
-/// Why something could not be sealed, opened or made random. The message never holds a secret.
+/// Why something could not be sealed, opened or made random.
+///
+/// The message never holds a secret.
 package struct SealError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Code: Sendable {
-    /// The bytes, the tag, the nonce or what is authenticated with them were changed, or the key is another one.
+    /// The bytes, the tag, the nonce or what is authenticated with them were changed, or the key is another
+    /// one.
     case authenticationFailed
     /// The caller passed a key, nonce, tag or box of the wrong size.
     case invalidInput
@@ -20,7 +23,8 @@ package struct SealError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// Throws when a libcrypto function did not return 1.
   ///
-  /// The thread's error queue is emptied: whoever uses libcrypto next on this thread, such as TLS, reads it too.
+  /// The thread's error queue is emptied: whoever uses libcrypto next on this thread, such as TLS, reads it
+  /// too.
   static func check(_ result: Int32, _ function: StaticString) throws(SealError) {
     guard result != 1 else { return }
     ERR_clear_error()

@@ -9,6 +9,7 @@ package enum SealedBox {
   ///   - key: 32 bytes.
   ///   - associated: What is protected from change with it but not hidden and not part of the box.
   /// - Returns: 28 bytes more than `plain` has.
+  /// - Throws: `invalidInput` for a key of another size.
   package static func seal(
     _ plain: [UInt8], with key: SymmetricKey, authenticating associated: [UInt8] = []
   ) throws(SealError) -> [UInt8] {

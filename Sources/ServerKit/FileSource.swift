@@ -29,6 +29,20 @@ package final class FileSource: MediaSource {
 
   deinit { close(descriptor) }
 
+  /// All bytes of the file, which has at most so many.
+  package func contents(limit: Int) throws -> [UInt8] {
+    guard size <= limit else { throw ServerError(.tooLarge) }
+    var bytes = [UInt8](repeating: 0, count: size)
+    var done = 0
+    while done < size {
+      done += try unsafe bytes.withUnsafeMutableBytes { bytes in
+        var rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...]).mutableBytes
+        return try read(at: done, into: &rest)
+      }
+    }
+    return bytes
+  }
+
   package func read(at offset: Int, into buffer: inout MutableRawSpan) throws -> Int {
     let descriptor = descriptor
     return try unsafe buffer.withUnsafeMutableBytes { bytes in

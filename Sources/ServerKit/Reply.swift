@@ -98,7 +98,7 @@ private final class BodyReader: Sendable {
     guard let count = try? source.read(at: range.first + offset, into: &span), count > 0 else {
       return endWithError
     }
-    return unsafe min(count, wanted.count)
+    return min(count, wanted.count)
   }
 }
 

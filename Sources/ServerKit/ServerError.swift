@@ -11,6 +11,8 @@ package struct ServerError: Error, Equatable, Sendable {
     case notStarted
     /// A file is shorter than when it was opened.
     case truncated
+    /// A file has more bytes than the caller takes.
+    case tooLarge
   }
 
   package let code: Code

@@ -8,6 +8,8 @@ package final class File: Sendable {
   package struct Information: Sendable, Equatable {
     /// Length in bytes.
     package let size: Int64
+    /// Bytes of disk that are taken, more or fewer than `size`.
+    package let allocated: Int64
     /// Permission bits.
     package let mode: UInt32
     package let owner: UInt32
@@ -122,6 +124,7 @@ package final class File: Sendable {
 extension File.Information {
   init(_ status: stat) {
     size = Int64(status.st_size)
+    allocated = Int64(status.st_blocks) * 512
     mode = status.st_mode & 0o7777
     owner = status.st_uid
     inode = UInt64(status.st_ino)

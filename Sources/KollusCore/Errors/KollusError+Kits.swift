@@ -1,0 +1,49 @@
+import CurlKit
+import SQLiteKit
+package import SystemKit
+
+extension KollusError {
+  /// A system call that failed, as the user meets it.
+  package init(_ error: SystemError, code: Int = KollusCode.saveData) {
+    if error.isNoSpace {
+      self.init(
+        .noSpace, code: KollusCode.storageFull, "no space left for \(error.path.isEmpty ? "a file" : error.path)",
+        hint: "free some space and run the same command again; what is stored is kept")
+    } else {
+      self.init(.inputOutput, code: code, error.description)
+    }
+  }
+
+  /// A failure of the library's database at `path`.
+  init(_ error: SQLiteError, path: String) {
+    if error.isNoSpace {
+      self.init(
+        .noSpace, code: KollusCode.storageFull, "no space left for \(path)",
+        hint: "free some space and run the same command again; what is stored is kept")
+    } else if error.isDamage {
+      self.init(
+        .badData, code: KollusCode.openDatabase, "\(path) is damaged or no database (\(error.message))",
+        hint: "move it away and download again, or put back a copy")
+    } else if error.isBusy {
+      self.init(
+        .tryLater, code: KollusCode.openDatabase, "\(path) is in use by another process",
+        hint: "run the command again once the other one has ended")
+    } else {
+      self.init(.inputOutput, code: KollusCode.openDatabase, "cannot use \(path): \(error.message)")
+    }
+  }
+
+  /// A transfer that libcurl could not finish; the code is −(8000 + libcurl's), as PROTO §5.1 has it.
+  init(_ error: CurlError, address: WebAddress) {
+    let code = KollusCode.storageBase - error.code
+    if error.isTrustFailure {
+      self.init(
+        .refused, code: code, "\(address.display) cannot be trusted: \(error.message)",
+        hint: "check the server's certificate, or name its authority with 'caFile' in the configuration")
+    } else {
+      self.init(
+        .tryLater, code: code, "\(address.display) did not answer: \(error.message)",
+        hint: "check the network and run the same command again")
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import JSONKit
+package import SealKit
+import SystemKit
+
+/// Who this installation is: the key that everything stored is sealed under, and the player id.
+///
+/// Kept in `device.key`, mode 0600. Whoever can read that file can open the contents.
+package struct DeviceIdentity: Sendable {
+  /// Wraps the key of every content; 32 random bytes, made once.
+  package let key: SymmetricKey
+  /// 40 hexadecimal digits, made once (PROTO §4.6); licences are bound to it.
+  package let playerID: String
+  /// Proves the machine without telling its id; empty where the machine has none.
+  private let machineProof: String
+
+  /// Makes a new identity for the machine; `key` is kept when given.
+  package static func made(machineID: String, key: SymmetricKey? = nil) throws(KollusError) -> DeviceIdentity {
+    do throws(SealError) {
+      let key = if let key { key } else { try SymmetricKey.random() }
+      let playerID = Hex.encode(try SecureRandom.bytes(20))
+      return DeviceIdentity(key: key, playerID: playerID, machineProof: proof(of: machineID, key: key))
+    } catch {
+      throw KollusError(.internalFailure, "no random numbers to be had: \(error)")
+    }
+  }
+
+  /// Whether the identity was made on the machine with this id.
+  package func belongs(to machineID: String) -> Bool { machineProof == Self.proof(of: machineID, key: key) }
+
+  private static func proof(of machineID: String, key: SymmetricKey) -> String {
+    machineID.isEmpty ? "" : HMAC.sha256(Array(machineID.utf8), key: key.derived("machine")).hex
+  }
+
+  /// Reads the file at `path`, or `nil` when there is none.
+  static func read(_ path: String) throws(KollusError) -> DeviceIdentity? {
+    let bytes: [UInt8]
+    let mode: UInt32
+    do throws(SystemError) {
+      guard let information = try Files.information(path) else { return nil }
+      mode = information.mode
+      bytes = try Files.read(path, limit: 1 << 16)
+    } catch {
+      throw KollusError(.configuration, "cannot read the device key: \(error)", hint: "make \(path) readable")
+    }
+    guard mode & 0o077 == 0 else {
+      throw KollusError(
+        .configuration, "others can read the device key \(path)", hint: "run: chmod 600 '\(path)'")
+    }
+    do throws(JSONError) {
+      let json = try JSON(parsing: bytes)
+      guard try json.integer("version") == 1, let key = try json.string("key").flatMap({ Base64.decode($0) }),
+        key.count == 32, let playerID = try json.string("playerID"), !playerID.isEmpty
+      else { throw json.failure("a member is missing or wrong") }
+      return DeviceIdentity(
+        key: SymmetricKey(bytes: key), playerID: playerID, machineProof: try json.string("machine") ?? "")
+    } catch {
+      throw KollusError(
+        .configuration, "the device key \(path) is damaged: \(error)",
+        hint: "put back a copy of it; contents cannot be opened without it")
+    }
+  }
+
+  /// The file's bytes.
+  var encoded: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("version", 1)
+    writer.member("key", key.withBytes { bytes in Base64.encode(bytes.withUnsafeBytes { Array($0) }) })
+    writer.member("playerID", playerID)
+    writer.member("machine", machineProof)
+    writer.endObject()
+    return writer.bytes + [UInt8(ascii: "\n")]
+  }
+}

@@ -1,0 +1,99 @@
+import Glibc
+import SealKit
+package import SystemKit
+
+/// The folder that holds everything: library, sealed media, device key, locks.
+package struct Home: Sendable {
+  package let path: String
+  package let identity: DeviceIdentity
+
+  package var mediaPath: String { "\(path)/media" }
+  var libraryPath: String { "\(path)/library.db" }
+  private var lockPath: String { "\(path)/locks" }
+  private static let identityName = "device.key"
+
+  /// Opens the home at `path`, making it when it is not there.
+  ///
+  /// Refused on a network file system, with a device key others can read, and on another machine than
+  /// the one it was made on.
+  package init(opening path: String, machineID: String) throws(KollusError) {
+    try self.init(path, machineID: machineID, mustBelong: true)
+  }
+
+  private init(_ path: String, machineID: String, mustBelong: Bool) throws(KollusError) {
+    self.path = path
+    let network: String?
+    do throws(SystemError) {
+      try Files.makeFolder(path)
+      network = try Files.networkFileSystem(at: path)
+    } catch {
+      throw KollusError(error).hinting("choose a folder you may write to with --home or KOLLUS_HOME")
+    }
+    if let network {
+      throw KollusError(
+        .configuration, "the home \(path) lies on a network file system (\(network)), where locks do not hold",
+        hint: "choose a local folder with --home or KOLLUS_HOME")
+    }
+    identity = try Self.identity(in: path, machineID: machineID)
+    guard !mustBelong || identity.belongs(to: machineID) else {
+      throw KollusError(
+        .configuration, "the home \(path) was made on other device",
+        hint: "run 'kollus identity new' to use it here; contents are kept, their licences need renewing")
+    }
+  }
+
+  /// Gives the home at `path` a new player id and binds it to this machine; contents are kept.
+  package static func renewIdentity(at path: String, machineID: String) throws(KollusError) -> Home {
+    let home = try Home(path, machineID: machineID, mustBelong: false)
+    let identity = try DeviceIdentity.made(machineID: machineID, key: home.identity.key)
+    do throws(SystemError) {
+      try Files.write(identity.encoded, to: "\(path)/\(identityName)")
+    } catch {
+      throw KollusError(error)
+    }
+    return try Home(opening: path, machineID: machineID)
+  }
+
+  private static func identity(in home: String, machineID: String) throws(KollusError) -> DeviceIdentity {
+    let path = "\(home)/\(identityName)"
+    if let identity = try DeviceIdentity.read(path) { return identity }
+    let identity = try DeviceIdentity.made(machineID: machineID)
+    do throws(SystemError) {
+      guard try Files.information("\(home)/library.db") == nil else {
+        throw SystemError("find", path, number: ENOKEY)
+      }
+      try Files.create(identity.encoded, at: path)
+      return identity
+    } catch {
+      switch error.number {
+      case EEXIST: break  // Another process made it a moment ago.
+      case ENOKEY:
+        throw KollusError(
+          .configuration, "the device key \(path) is missing",
+          hint: "put back a copy of it, or move \(home) away to start afresh")
+      default: throw KollusError(error).hinting("choose a folder you may write to with --home or KOLLUS_HOME")
+      }
+    }
+    guard let identity = try DeviceIdentity.read(path) else {
+      throw KollusError(.inputOutput, "cannot read \(path), which was just written")
+    }
+    return identity
+  }
+}
+
+/// Locks between processes; each is dropped by the kernel when its holder dies.
+extension Home {
+  /// Taken while the library is made or migrated.
+  func setupLock() throws(KollusError) -> ByteLock? { try lock(at: 0) }
+
+  /// Taken by the one process that downloads, repairs or removes this content.
+  package func lock(content id: Int64) throws(KollusError) -> ByteLock? { try lock(at: 1_024 + id) }
+
+  private func lock(at offset: Int64) throws(KollusError) -> ByteLock? {
+    do throws(SystemError) {
+      return try ByteLock(path: lockPath, offset: offset)
+    } catch {
+      throw KollusError(error)
+    }
+  }
+}

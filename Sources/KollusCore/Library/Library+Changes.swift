@@ -1,0 +1,164 @@
+import SQLiteKit
+import Synchronization
+
+/// The steps of a content's life, each one commit that may be shared with others.
+extension Library {
+  /// Stores what the origin said of a content: a new one is made, a known one gets the new metadata.
+  ///
+  /// State, progress, position and the mark that a licence is needed are kept. `folder` is only taken
+  /// when given. Returns the content as it then stands.
+  func register(
+    _ content: Content, source: [UInt8], playURL digest: [UInt8]?, folder: String?
+  ) async throws -> Content {
+    try await record { db throws(SQLiteError) in
+      try db.upsert(content)
+      let id = try db.identifier(of: content.mediaContentKey)
+      try db.execute(
+        """
+        INSERT INTO source (content_id, sealed) VALUES (?, ?)
+        ON CONFLICT (content_id) DO UPDATE SET sealed = excluded.sealed
+        """, .integer(id), .blob(source))
+      if let digest {
+        try db.execute(
+          "INSERT OR REPLACE INTO play_url (digest, content_id) VALUES (?, ?)", .blob(digest), .integer(id))
+      }
+      if let folder { try db.place(content: id, in: folder) }
+    }
+    guard let stored = try self.content(content.mediaContentKey) else {
+      throw KollusError(.internalFailure, "the content just registered is gone").of(content.mediaContentKey)
+    }
+    return stored
+  }
+
+  /// A new transfer begins; `size` bytes are already held.
+  func begin(_ id: Int64, holding size: Int64) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE content SET state = 'fetching', download_size = ?, error_kind = NULL, error_code = NULL, error_message = NULL
+        WHERE id = ?
+        """, .integer(size), .integer(id))
+    }
+  }
+
+  func setProgress(_ id: Int64, _ size: Int64) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute("UPDATE content SET download_size = ? WHERE id = ?", .integer(size), .integer(id))
+    }
+  }
+
+  /// All bytes are sealed and checked; `stamp` is the file's time of change.
+  func finish(_ id: Int64, at time: Int64, stamp: Int64, filesNeedSync: Bool) async throws {
+    try await record(filesNeedSync ? .durableWithFiles : .durable) { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE content SET state = 'ready', download_size = file_size, downloaded_time = ?, file_stamp = ?,
+        error_kind = NULL, error_code = NULL, error_message = NULL, not_before = 0 WHERE id = ?
+        """, .integer(time), .integer(stamp), .integer(id))
+    }
+  }
+
+  /// The download ended without success; `notBefore` is when the server may be asked again.
+  func fail(_ id: Int64, _ failure: KollusError, holding size: Int64, notBefore: Int64 = 0) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE content SET state = 'failed', error_kind = ?, error_code = ?, error_message = ?,
+        download_size = ?, not_before = ? WHERE id = ?
+        """, .text(failure.kind.rawValue), .integer(Int64(failure.code)), .text(failure.message),
+        .integer(size), .integer(notBefore), .integer(id))
+    }
+  }
+
+  /// The file's stamp after a check that found its bytes sound.
+  func setStamp(_ id: Int64, _ stamp: Int64) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute("UPDATE content SET file_stamp = ? WHERE id = ?", .integer(stamp), .integer(id))
+    }
+  }
+
+  /// Stored bytes were found damaged: not ready until the segments concerned are fetched again.
+  func setDamaged(_ id: Int64, holding size: Int64, _ failure: KollusError) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE content SET state = 'failed', download_size = ?, error_kind = ?, error_code = ?,
+        error_message = ?, file_stamp = 0 WHERE id = ?
+        """, .integer(size), .text(failure.kind.rawValue), .integer(Int64(failure.code)),
+        .text(failure.message), .integer(id))
+    }
+  }
+
+  /// The file of a ready content is gone; everything else known of it stays.
+  func setMissing(_ ids: [Int64]) async throws {
+    try await record { db throws(SQLiteError) in
+      for id in ids {
+        try db.execute(
+          "UPDATE content SET state = 'missing', download_size = 0 WHERE id = ? AND state = 'ready'", .integer(id))
+      }
+    }
+  }
+
+  func setPictures(_ id: Int64, snapshot: String, thumbnail: String) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute(
+        "UPDATE content SET snapshot = ?, thumbnail = ? WHERE id = ?", .text(snapshot), .text(thumbnail),
+        .integer(id))
+    }
+  }
+
+  func delete(_ id: Int64) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute("DELETE FROM content WHERE id = ?", .integer(id))
+    }
+  }
+}
+
+extension Connection {
+  fileprivate borrowing func upsert(_ content: Content) throws(SQLiteError) {
+    try withStatement(
+      """
+      INSERT INTO content (
+        mck, title, company, course, teacher, synopsis, description_url, content_type, media_type, file_size,
+        duration, natural_width, natural_height, encoding_profile, content_provider_key, client_user_id,
+        user_values, needs_licence, state, download_size, downloaded_time, position, snapshot, thumbnail,
+        not_before, file_stamp)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0)
+      ON CONFLICT (mck) DO UPDATE SET
+        title = excluded.title, company = excluded.company, course = excluded.course,
+        teacher = excluded.teacher, synopsis = excluded.synopsis, description_url = excluded.description_url,
+        content_type = excluded.content_type, media_type = excluded.media_type,
+        file_size = excluded.file_size, duration = excluded.duration,
+        natural_width = excluded.natural_width, natural_height = excluded.natural_height,
+        encoding_profile = excluded.encoding_profile, content_provider_key = excluded.content_provider_key,
+        client_user_id = excluded.client_user_id, user_values = excluded.user_values,
+        needs_licence = max(needs_licence, excluded.needs_licence)
+      """
+    ) { statement throws(SQLiteError) in
+      try statement.bind([
+        .text(content.mediaContentKey), .text(content.title), .text(content.company), .text(content.course),
+        .text(content.teacher), .text(content.synopsis), .text(content.descriptionURL),
+        .integer(content.kind.rawValue), .text(content.mediaType), .integer(content.fileSize),
+        .real(content.duration), .integer(content.naturalWidth), .integer(content.naturalHeight),
+        .text(content.encodingProfile), .text(content.contentProviderKey), .text(content.clientUserID),
+        .text(content.userValues), .integer(content.needsLicence ? 1 : 0),
+      ])
+      _ = try statement.step()
+    }
+  }
+
+  fileprivate borrowing func identifier(of mediaContentKey: String) throws(SQLiteError) -> Int64 {
+    try withStatement("SELECT id FROM content WHERE mck = ?") { row throws(SQLiteError) in
+      try row.bind([.text(mediaContentKey)])
+      return try row.step() ? row.integer(at: 0) : 0
+    }
+  }
+
+  /// Puts a content into a virtual folder, made as needed; an empty path is the root.
+  fileprivate borrowing func place(content id: Int64, in folder: String) throws(SQLiteError) {
+    if !folder.isEmpty { try execute("INSERT OR IGNORE INTO folder (path) VALUES (?)", .text(folder)) }
+    try execute(
+      "UPDATE content SET folder_id = (SELECT id FROM folder WHERE path = ?) WHERE id = ?", .text(folder),
+      .integer(id))
+  }
+}

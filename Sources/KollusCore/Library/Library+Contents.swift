@@ -1,0 +1,144 @@
+import SQLiteKit
+
+extension Library {
+  /// Which contents a list shows, and in which order.
+  package struct Selection: Sendable {
+    /// The order of a list; ties go by the order of registration.
+    package enum Order: String, Sendable, CaseIterable {
+      case registered
+      case title
+      /// Latest first.
+      case time
+      /// Largest first.
+      case size
+    }
+
+    /// States wanted; `nil` wants all but `missing`.
+    package var states: Set<Content.State>?
+    /// Only contents that became ready at or after this Unix second.
+    package var downloadedSince: Int64?
+    /// Only contents in this virtual folder or below; empty is no limit.
+    package var folder = ""
+    package var order = Order.registered
+
+    package init() {}
+  }
+
+  /// The content with this key, if it is known.
+  package func content(_ mediaContentKey: String) throws(KollusError) -> Content? {
+    try query("\(Self.select) WHERE mck = ?", [.text(mediaContentKey)]).first
+  }
+
+  /// The contents that fit `selection`.
+  package func contents(_ selection: Selection = Selection()) throws(KollusError) -> [Content] {
+    var conditions: [String] = []
+    var values: [Value] = []
+    if let states = selection.states {
+      conditions.append("state IN (\(states.map { _ in "?" }.joined(separator: ", ")))")
+      values += states.map { .text($0.rawValue) }
+    } else {
+      conditions.append("state <> 'missing'")
+    }
+    if let since = selection.downloadedSince {
+      conditions.append("state = 'ready' AND downloaded_time >= ?")
+      values.append(.integer(since))
+    }
+    if !selection.folder.isEmpty {
+      conditions.append("(path = ? OR substr(path, 1, ?) = ?)")
+      let prefix = selection.folder + "/"
+      values += [
+        .text(selection.folder), .integer(Int64(prefix.unicodeScalars.count)), .text(prefix),
+      ]
+    }
+    let order =
+      switch selection.order {
+      case .registered: "content.id"
+      case .title: "title, content.id"
+      case .time: "downloaded_time DESC, content.id"
+      case .size: "file_size DESC, content.id"
+      }
+    return try query(
+      "\(Self.select) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order)", values)
+  }
+
+  /// The content that a play URL, given by its digest, was found to mean.
+  func content(ofPlayURL digest: [UInt8]) throws(KollusError) -> Content? {
+    try query(
+      "\(Self.select) WHERE content.id = (SELECT content_id FROM play_url WHERE digest = ?)", [.blob(digest)]
+    ).first
+  }
+
+  /// What the origin said of a content, sealed.
+  func source(of id: Int64) throws(KollusError) -> [UInt8]? {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT sealed FROM source WHERE content_id = ?") { row throws(SQLiteError) in
+        try row.bind([.integer(id)])
+        return try row.step() ? row.blob(at: 0) : nil
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Virtual folders that hold contents or were made for them.
+  package func folders() throws(KollusError) -> [String] {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT path FROM folder ORDER BY path") { row throws(SQLiteError) in
+        var paths: [String] = []
+        while try row.step() { paths.append(row.text(at: 0) ?? "") }
+        return paths
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  private func query(_ sql: String, _ values: [Value]) throws(KollusError) -> [Content] {
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind(values)
+        var contents: [Content] = []
+        while try row.step() { contents.append(Content(row)) }
+        return contents
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  private static let select = """
+    SELECT content.id, mck, coalesce(path, ''), title, company, course, teacher, synopsis, description_url,
+    snapshot, thumbnail, content_type, media_type, state, error_kind, error_code, error_message, file_size, download_size,
+    downloaded_time, duration, position, natural_width, natural_height, encoding_profile,
+    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp
+    FROM content LEFT JOIN folder ON folder.id = folder_id
+    """
+}
+
+extension Content {
+  /// Reads the columns of `Library.select`, in their order.
+  fileprivate init(_ row: borrowing Statement) {
+    func text(_ column: Int32) -> String { row.text(at: column) ?? "" }
+    id = row.integer(at: 0)
+    mediaContentKey = text(1)
+    (folder, title, company, course) = (text(2), text(3), text(4), text(5))
+    (teacher, synopsis, descriptionURL) = (text(6), text(7), text(8))
+    (snapshot, thumbnail) = (text(9), text(10))
+    kind = Kind(rawValue: row.integer(at: 11)) ?? .download
+    mediaType = text(12)
+    // A state this version does not know is none that it may trust.
+    state = State(rawValue: text(13)) ?? .failed
+    if let kind = row.text(at: 14) {
+      failure = KollusError(
+        KollusError.Kind(rawValue: kind) ?? .internalFailure, code: Int(truncatingIfNeeded: row.integer(at: 15)),
+        text(16), mediaContentKey: mediaContentKey)
+    }
+    (fileSize, downloadSize, downloadedTime) = (row.integer(at: 17), row.integer(at: 18), row.integer(at: 19))
+    (duration, position) = (row.real(at: 20), row.real(at: 21))
+    (naturalWidth, naturalHeight) = (row.integer(at: 22), row.integer(at: 23))
+    (encodingProfile, contentProviderKey, clientUserID) = (text(24), text(25), text(26))
+    userValues = text(27)
+    needsLicence = row.integer(at: 28) != 0
+    (notBefore, fileStamp) = (row.integer(at: 29), row.integer(at: 30))
+  }
+}

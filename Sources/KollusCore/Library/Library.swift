@@ -1,0 +1,158 @@
+import Dispatch
+import Glibc
+import SQLiteKit
+import SystemKit
+
+/// The catalog of contents, kept in one SQLite file that several processes may use at once.
+///
+/// SQLite blocks, so the actor runs on its own queue and never on the shared thread pool. Writes that
+/// arrive while one is being committed share the next commit.
+package actor Library {
+  typealias Change = @Sendable (borrowing Connection) throws(SQLiteError) -> Void
+
+  private struct Pending {
+    let change: Change
+    let commit: Commit
+    let done: CheckedContinuation<Void, any Error>
+  }
+
+  /// What a change waits for.
+  enum Commit: Int, Comparable, Sendable {
+    /// The commit survives the process.
+    case ordered
+    /// It survives a power cut.
+    case durable
+    /// So do all files written before it.
+    case durableWithFiles
+
+    static func < (one: Commit, other: Commit) -> Bool { one.rawValue < other.rawValue }
+  }
+
+  let db: Connection
+  package nonisolated let home: Home
+  private nonisolated let executor: QueueExecutor
+  private var pending: [Pending] = []
+  private var isDraining = false
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Opens the library of `home`, making or migrating it; one written by a newer version is refused.
+  package init(_ home: Home) throws(KollusError) {
+    self.home = home
+    executor = QueueExecutor(label: "kollus.library")
+    db = try Self.open(home)
+  }
+
+  private static func open(_ home: Home) throws(KollusError) -> Connection {
+    do {
+      try Files.makeFolder(home.path)
+      // Made with its mode before SQLite sees it; the log files take theirs from it.
+      _ = try File(home.libraryPath, O_RDWR | O_CREAT)
+      let lock = try waitForSetup(home)
+      defer { withExtendedLifetime(lock) {} }
+      let db = try Connection(path: home.libraryPath)
+      try Schema.migrator.migrate(db)
+      makeBallast(home)
+      return db
+    } catch let error as Migrator.NewerSchema {
+      throw KollusError(
+        .configuration, code: KollusCode.openDatabase,
+        "the home \(home.path) was written by a newer version (schema \(error.version), this one knows \(error.known))",
+        hint: "update kollus, or choose another folder with --home")
+    } catch let error as SQLiteError {
+      throw KollusError(error, path: home.libraryPath)
+    } catch let error as SystemError {
+      throw KollusError(error, code: KollusCode.openDatabase)
+    } catch let error as KollusError {
+      throw error
+    } catch {
+      throw KollusError(.internalFailure, "\(error)")
+    }
+  }
+
+  /// Making a database and setting its journal mode is not safe for two processes at once.
+  private static func waitForSetup(_ home: Home) throws(KollusError) -> ByteLock {
+    for _ in 0..<1_000 {
+      if let lock = try home.setupLock() { return lock }
+      usleep(10_000)
+    }
+    throw KollusError(
+      .tryLater, "\(home.libraryPath) is being set up by another process", hint: "run the command again")
+  }
+
+  // MARK: Writing
+
+  /// Makes `change` part of the next commit and returns once that has happened.
+  func record(_ commit: Commit = .ordered, _ change: @escaping Change) async throws {
+    try await withCheckedThrowingContinuation { done in
+      pending.append(Pending(change: change, commit: commit, done: done))
+      guard !isDraining else { return }
+      isDraining = true
+      Task { self.drain() }
+    }
+  }
+
+  private func drain() {
+    isDraining = false
+    let group = pending
+    pending = []
+    let result = Result { () throws(KollusError) in try commit(group) }
+    for job in group { job.done.resume(with: result) }
+  }
+
+  private func commit(_ group: [Pending]) throws(KollusError) {
+    do throws(SQLiteError) {
+      try attempt(group)
+    } catch {
+      // A full disk must not cost the last word on a state: give back the room kept for it.
+      guard error.isNoSpace, Self.releaseBallast(home) else { throw KollusError(error, path: home.libraryPath) }
+      do throws(SQLiteError) {
+        try attempt(group)
+      } catch {
+        throw KollusError(error, path: home.libraryPath)
+      }
+    }
+  }
+
+  private func attempt(_ group: [Pending]) throws(SQLiteError) {
+    let commit = group.map(\.commit).max() ?? .ordered
+    if commit == .durableWithFiles { synchronizeFiles() }
+    if commit > .ordered { try db.setDurability(.durable) }
+    defer { if commit > .ordered { try? db.setDurability(.ordered) } }  // More durable than asked is harmless.
+    try db.transaction { db throws(SQLiteError) in
+      for job in group { try job.change(db) }
+    }
+  }
+
+  private func synchronizeFiles() {
+    // A failure shows as damage when the file is next read, never as wrong bytes.
+    try? File(home.mediaPath, O_RDONLY).synchronizeFileSystem()
+  }
+
+  // MARK: Room for the last write on a full disk
+
+  private static func makeBallast(_ home: Home) {
+    let path = "\(home.path)/ballast"
+    // Best effort: without it, only a write on a full disk may fail.
+    if let found = try? Files.information(path), found.size > 0 { return }
+    try? File(path, O_RDWR | O_CREAT).reserve(256 << 10)
+  }
+
+  private static func releaseBallast(_ home: Home) -> Bool {
+    (try? Files.remove("\(home.path)/ballast")) != nil
+  }
+}
+
+/// Runs an actor's jobs on a queue of its own.
+private final class QueueExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  init(label: String) { queue = DispatchQueue(label: label) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+}

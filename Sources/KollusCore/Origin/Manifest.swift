@@ -1,0 +1,184 @@
+package import CurlKit
+import JSONKit
+package import SealKit
+
+/// What the origin says of one content: the contract of design §4, checked.
+package struct Manifest: Sendable, Equatable {
+  package struct Media: Sendable, Equatable {
+    package var type: String
+    /// Bytes, 1 to 2⁵⁰.
+    package var size: Int64
+    /// Mirrors of one object, best first.
+    package var addresses: [WebAddress]
+    /// Digest of the whole object.
+    package var digest: Digest?
+    /// Bytes of a segment: a power of two from 64 KiB to 8 MiB.
+    package var segmentSize: Int
+    /// Digest of each segment in order, or empty where the origin gives none.
+    package var segments: [Digest]
+  }
+
+  /// A snapshot or thumbnail.
+  package struct Picture: Sendable, Equatable {
+    package var address: WebAddress
+    package var size: Int64?
+    package var digest: Digest?
+  }
+
+  /// The metadata, as a content of the library that is not stored yet.
+  package var content: Content
+  package var media: Media
+  package var snapshot: Picture?
+  package var thumbnail: Picture?
+  package var isDownloadable: Bool
+  package var isIntro: Bool
+  /// The manifest's own text, kept for what later steps read of it.
+  package var text: String
+
+  /// Largest manifest answer, in bytes.
+  package static let sizeLimit = 8 << 20
+  /// Longest text member, in bytes.
+  static let textLimit = 64 << 10
+}
+
+extension Manifest {
+  /// Reads an answer `{"contents":[…]}` that came from `base`.
+  static func read(_ body: [UInt8], from base: WebAddress) throws(JSONError) -> [Manifest] {
+    let json = try JSON(parsing: body, limits: JSON.Limits(bytes: sizeLimit, depth: 32, values: 500_000))
+    guard json.kind == .object, let contents = try json.array("contents") else {
+      throw JSONError(path: "contents", reason: "expected an array of manifests")
+    }
+    guard (1...1_000).contains(contents.count) else { throw contents.failure("expected 1 to 1000 manifests") }
+    var manifests: [Manifest] = []
+    for element in contents.elements { manifests.append(try Manifest(element, base: base)) }
+    return manifests
+  }
+
+  /// Reads one manifest; media URLs may be relative to `base`.
+  init(_ json: JSON, base: WebAddress) throws(JSONError) {
+    guard json.kind == .object else { throw json.failure("expected an object") }
+    guard try json.integer("version") == 1 else {
+      throw JSONError(path: "\(json.path).version", reason: "only version 1 is understood")
+    }
+    guard let key = try json.text("mediaContentKey"), !key.isEmpty, !key.utf8.contains(0) else {
+      throw JSONError(path: "\(json.path).mediaContentKey", reason: "expected a media content key")
+    }
+    guard let media = try json.object("media") else {
+      throw JSONError(path: "\(json.path).media", reason: "expected an object")
+    }
+    self.media = try Media(media, base: base)
+    snapshot = try json.object("snapshot").map { json throws(JSONError) in try Picture(json, base: base) }
+    thumbnail = try json.object("thumbnail").map { json throws(JSONError) in try Picture(json, base: base) }
+    isDownloadable = try json.bool("downloadable") ?? true
+    isIntro = try json.bool("intro") ?? false
+    text = json.rawText
+    content = try Content(json, key: key, media: self.media)
+    _ = try json.object("policy")
+  }
+}
+
+extension Content {
+  fileprivate init(_ json: JSON, key: String, media: Manifest.Media) throws(JSONError) {
+    self.init(mediaContentKey: key)
+    title = try json.text("title") ?? ""
+    company = try json.text("company") ?? ""
+    course = try json.text("course") ?? ""
+    teacher = try json.text("teacher") ?? ""
+    synopsis = try json.text("synopsis") ?? ""
+    descriptionURL = try json.text("descriptionURL") ?? ""
+    encodingProfile = try json.text("encodingProfile") ?? ""
+    contentProviderKey = try json.text("contentProviderKey") ?? ""
+    switch try json.text("contentType") ?? "download" {
+    case "download": kind = .download
+    case "sample": kind = .sample
+    default: throw JSONError(path: "\(json.path).contentType", reason: "expected download or sample")
+    }
+    duration = try json.number("duration") ?? 0
+    guard duration >= 0, duration <= 1e9 else {
+      throw JSONError(path: "\(json.path).duration", reason: "expected seconds from 0 to 1e9")
+    }
+    if let size = try json.array("naturalSize") {
+      let sides = size.elements.map(\.integer)
+      guard sides.count == 2, let width = sides[0], let height = sides[1],
+        (0...100_000).contains(width), (0...100_000).contains(height)
+      else { throw size.failure("expected two numbers of pixels") }
+      (naturalWidth, naturalHeight) = (width, height)
+    }
+    (mediaType, fileSize) = (media.type, media.size)
+    if let channel = try json.object("channel") {
+      for name in ["channelKey", "customKey", "lmsCallback"] { _ = try channel.text(name) }
+      _ = try channel.integer("blockCount", in: 1...100_000)
+      needsLicence = try channel.text("drmCallback").map { !$0.isEmpty } ?? false
+    }
+  }
+}
+
+extension Manifest.Media {
+  fileprivate init(_ json: JSON, base: WebAddress) throws(JSONError) {
+    type = try json.text("type") ?? "application/octet-stream"
+    guard let size = try json.integer("size", in: 1...(1 << 50)) else {
+      throw JSONError(path: "\(json.path).size", reason: "expected the number of bytes")
+    }
+    self.size = size
+    guard let urls = try json.array("urls"), (1...32).contains(urls.count) else {
+      throw JSONError(path: "\(json.path).urls", reason: "expected 1 to 32 URLs")
+    }
+    addresses = []
+    for url in urls.elements {
+      guard let text = url.string else { throw url.failure("expected a string") }
+      guard let address = WebAddress(text, relativeTo: base) else { throw url.failure("not a usable http or https URL") }
+      addresses.append(address)
+    }
+    digest = try json.text("sha256").map { text throws(JSONError) in
+      guard let digest = Digest(hex: text) else {
+        throw JSONError(path: "\(json.path).sha256", reason: "expected 64 hexadecimal digits")
+      }
+      return digest
+    }
+    let segmentSize = try json.integer("segmentSize") ?? 1 << 20
+    guard (64 << 10...8 << 20).contains(segmentSize), segmentSize & (segmentSize - 1) == 0 else {
+      throw JSONError(path: "\(json.path).segmentSize", reason: "expected a power of two from 65536 to 8388608")
+    }
+    self.segmentSize = Int(segmentSize)
+    segments = []
+    guard let list = try json.array("segments") else { return }
+    let expected = (size + segmentSize - 1) / segmentSize
+    guard Int64(list.count) == expected else {
+      throw list.failure("expected \(expected) digests for \(size) bytes, found \(list.count)")
+    }
+    segments.reserveCapacity(list.count)
+    for element in list.elements {
+      guard let digest = element.string.flatMap({ Digest(base64: $0) }) else {
+        throw element.failure("expected the base64 of 32 bytes")
+      }
+      segments.append(digest)
+    }
+  }
+}
+
+extension Manifest.Picture {
+  fileprivate init(_ json: JSON, base: WebAddress) throws(JSONError) {
+    guard let text = try json.text("url"), let address = WebAddress(text, relativeTo: base) else {
+      throw JSONError(path: "\(json.path).url", reason: "expected an http or https URL")
+    }
+    self.address = address
+    size = try json.integer("size", in: 0...(1 << 50))
+    digest = try json.text("sha256").map { text throws(JSONError) in
+      guard let digest = Digest(hex: text) else {
+        throw JSONError(path: "\(json.path).sha256", reason: "expected 64 hexadecimal digits")
+      }
+      return digest
+    }
+  }
+}
+
+extension JSON {
+  /// A string of bounded length.
+  fileprivate func text(_ name: String) throws(JSONError) -> String? {
+    let value = try string(name)
+    guard (value?.utf8.count ?? 0) <= Manifest.textLimit else {
+      throw JSONError(path: path.isEmpty ? name : "\(path).\(name)", reason: "longer than \(Manifest.textLimit) bytes")
+    }
+    return value
+  }
+}

@@ -1,0 +1,40 @@
+import JSONKit
+import SealKit
+import SystemKit
+
+/// Security keys by custom key, read once from the files that hold them.
+struct KeyRing: Sendable {
+  private var keys: [String: SymmetricKey] = [:]
+
+  init() {}
+
+  /// Reads `{"<custom key>": "<path of a file that holds the security key>"}`; paths are relative to the file's own.
+  init(file path: String) throws(OriginError) {
+    do {
+      let object = try JSON(parsing: Files.read(path, limit: 1 << 20))
+      guard object.kind == .object else { throw object.failure("expected an object") }
+      for (name, value) in object.members {
+        guard let keyPath = value.string, !keyPath.isEmpty else { throw value.failure("expected a path") }
+        guard keys[name] == nil else { throw value.failure("appears twice") }
+        let isAbsolute = keyPath.utf8.first == UInt8(ascii: "/")
+        keys[name] = try Self.key(isAbsolute ? keyPath : "\(Files.folder(of: path))/\(keyPath)")
+      }
+    } catch {
+      throw OriginError(.configuration, "keys file \(path): \(error)")
+    }
+  }
+
+  subscript(customKey: String) -> SymmetricKey? { keys[customKey] }
+
+  private static func key(_ path: String) throws -> SymmetricKey {
+    var bytes = try Files.read(path, limit: 1 << 16)
+    // An editor's newline at the end is no part of the key.
+    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    guard !bytes.isEmpty else { throw OriginError(.configuration, "\(path) is empty") }
+    return SymmetricKey(bytes: bytes)
+  }
+}
+
+extension OriginError: CustomStringConvertible {
+  var description: String { message }
+}
