@@ -1,35 +1,31 @@
 extension CommandTree {
   var bashCompletion: String {
-    let places = places
+    """
+    # bash completion for \(tool)
+    \(functionName)_words() {
+      mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+    }
+    \(functionName)_disk() {
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
+    }
+    \(functionName)() {
+    \(bashWalk)
+    \(bashAnswer)
+    }
+    complete -F \(functionName) \(tool)
+    """ + "\n"
+  }
+
+  /// Reads the words before the cursor: which command they name, which option still waits for its value.
+  private var bashWalk: String {
+    let keys = (valued(\.shellQuoted).flatMap(\.patterns) + ["''"]).joined(separator: " | ")
     let steps = places.flatMap { place in
       place.steps.map {
         "          \("\(place.path) \($0.word)".shellQuoted)) place=\($0.path.shellQuoted) ;;"
       }
     }
-    let valued = valued(\.shellQuoted)
-    let keys = (valued.flatMap(\.patterns) + ["''"]).joined(separator: " | ")
-    let values = valued.compactMap { entry -> String? in
-      guard let action = bashAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
-      return "    \(entry.patterns.joined(separator: " | "))) \(action); return ;;"
-    }
-    let options = places.filter { !$0.options.isEmpty }.map { place in
-      let words = place.options.flatMap(\.spellings).joined(separator: " ")
-      return "      \(place.path.shellQuoted)) words+=\(" \(words)".shellQuoted) ;;"
-    }
-    let words = places.compactMap { place -> String? in
-      guard let action = bashAction(words: place.names + place.choices, disk: place.disk) else { return nil }
-      return "    \(place.path.shellQuoted)) \(action) ;;"
-    }
     return """
-      # bash completion for \(tool)
-      \(functionName)_words() {
-        mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
-      }
-      \(functionName)_disk() {
-        compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
-      }
-      \(functionName)() {
         local cur="${COMP_WORDS[COMP_CWORD]}" place="" pending="" word words i
         COMPREPLY=()
         for ((i = 1; i < COMP_CWORD; i++)); do
@@ -52,6 +48,24 @@ extension CommandTree {
           esac
         done
         if [[ $cur == "=" ]]; then cur=""; fi
+      """
+  }
+
+  /// Offers what may stand at the cursor: a value, an option, a name or a positional.
+  private var bashAnswer: String {
+    let values = valued(\.shellQuoted).compactMap { entry -> String? in
+      guard let action = bashAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
+      return "    \(entry.patterns.joined(separator: " | "))) \(action); return ;;"
+    }
+    let options = places.filter { !$0.options.isEmpty }.map { place in
+      let words = place.options.flatMap(\.spellings).joined(separator: " ")
+      return "      \(place.path.shellQuoted)) words+=\(" \(words)".shellQuoted) ;;"
+    }
+    let words = places.compactMap { place -> String? in
+      guard let action = bashAction(words: place.names + place.choices, disk: place.disk) else { return nil }
+      return "    \(place.path.shellQuoted)) \(action) ;;"
+    }
+    return """
         case "$pending" in
       \(values.joined(separator: "\n"))
           ?*) return ;;
@@ -67,9 +81,7 @@ extension CommandTree {
         case "$place" in
       \(words.joined(separator: "\n"))
         esac
-      }
-      complete -F \(functionName) \(tool)
-      """ + "\n"
+      """
   }
 
   private func bashAction(words: [String], disk: DiskCompletion?) -> String? {

@@ -1,16 +1,5 @@
 extension CommandTree {
   var fishCompletion: String {
-    let places = places
-    // Fish would look for files behind a star outside the quotes; `case` reads it inside them as well.
-    let keys = (valued { $0 }.flatMap(\.patterns) + [""]).map(\.fishQuoted).joined(separator: " ")
-    let steps = places.flatMap { place in
-      place.steps.flatMap {
-        [
-          "          case \("\(place.path) \($0.word)".fishQuoted)",
-          "            set place \($0.path.fishQuoted)",
-        ]
-      }
-    }
     let shared = common.map { "complete -c \(tool) \(fishOption($0))" }
     let rows = places.flatMap { place in
       let start = "complete -c \(tool) -n \("\(functionName)_at \(place.path.fishQuoted)".fishQuoted)"
@@ -23,6 +12,25 @@ extension CommandTree {
     }
     return """
       # fish completion for \(tool)
+      \(fishWalk)
+      complete -c \(tool) -f
+      \((shared + rows).joined(separator: "\n"))
+      """ + "\n"
+  }
+
+  /// A function that tells whether the words before the cursor name a certain command.
+  private var fishWalk: String {
+    // Fish would look for files behind a star outside the quotes; `case` reads it inside them as well.
+    let keys = (valued { $0 }.flatMap(\.patterns) + [""]).map(\.fishQuoted).joined(separator: " ")
+    let steps = places.flatMap { place in
+      place.steps.flatMap {
+        [
+          "          case \("\(place.path) \($0.word)".fishQuoted)",
+          "            set place \($0.path.fishQuoted)",
+        ]
+      }
+    }
+    return """
       function \(functionName)_at
         set -l place ''
         set -l pending ''
@@ -45,9 +53,7 @@ extension CommandTree {
         end
         test "$place" = "$argv[1]"
       end
-      complete -c \(tool) -f
-      \((shared + rows).joined(separator: "\n"))
-      """ + "\n"
+      """
   }
 
   private func fishOption(_ option: Declaration) -> String {

@@ -1,32 +1,28 @@
 extension CommandTree {
   var zshCompletion: String {
-    let places = places
+    """
+    #compdef \(tool)
+    \(functionName)() {
+    \(zshWalk)
+    \(zshAnswer)
+    }
+    if [[ $funcstack[1] == \(functionName) ]]; then
+      \(functionName) "$@"
+    else
+      compdef \(functionName) \(tool)
+    fi
+    """ + "\n"
+  }
+
+  /// Reads the words before the cursor: which command they name, which option still waits for its value.
+  private var zshWalk: String {
+    let keys = (valued(\.shellQuoted).flatMap(\.patterns) + ["''"]).joined(separator: "|")
     let steps = places.flatMap { place in
       place.steps.map {
         "          (\("\(place.path) \($0.word)".shellQuoted)) place=\($0.path.shellQuoted) ;;"
       }
     }
-    let valued = valued(\.shellQuoted)
-    let keys = (valued.flatMap(\.patterns) + ["''"]).joined(separator: "|")
-    let values = valued.compactMap { entry -> String? in
-      guard let action = zshAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
-      return "    (\(entry.patterns.joined(separator: "|"))) \(action); return ;;"
-    }
-    let options = places.filter { !$0.options.isEmpty }.map {
-      "      (\($0.path.shellQuoted)) rows+=(\(zshRows($0.options))) ;;"
-    }
-    let words = places.compactMap { place -> String? in
-      if !place.names.isEmpty {
-        let rows = place.names.map { "\($0):\(abstract(of: place.full($0)))".shellQuoted }
-        return
-          "    (\(place.path.shellQuoted)) rows=(\(rows.joined(separator: " "))); _describe command rows ;;"
-      }
-      guard let action = zshAction(words: place.choices, disk: place.disk) else { return nil }
-      return "    (\(place.path.shellQuoted)) \(action) ;;"
-    }
     return """
-      #compdef \(tool)
-      \(functionName)() {
         local place="" pending="" word
         local -a rows
         integer i
@@ -50,6 +46,25 @@ extension CommandTree {
           pending="$place/${PREFIX%%=*}"
           compset -P '*='
         fi
+      """
+  }
+
+  /// Offers what may stand at the cursor: a value, an option, a name or a positional.
+  private var zshAnswer: String {
+    let values = valued(\.shellQuoted).compactMap { entry -> String? in
+      guard let action = zshAction(words: entry.option.choices, disk: entry.option.disk) else { return nil }
+      return "    (\(entry.patterns.joined(separator: "|"))) \(action); return ;;"
+    }
+    let options = places.filter { !$0.options.isEmpty }.map {
+      "      (\($0.path.shellQuoted)) rows+=(\(zshRows($0.options))) ;;"
+    }
+    let words = places.compactMap { place -> String? in
+      guard let action = zshNames(place) ?? zshAction(words: place.choices, disk: place.disk) else {
+        return nil
+      }
+      return "    (\(place.path.shellQuoted)) \(action) ;;"
+    }
+    return """
         case "$pending" in
       \(values.joined(separator: "\n"))
           (?*) return ;;
@@ -65,13 +80,13 @@ extension CommandTree {
         case "$place" in
       \(words.joined(separator: "\n"))
         esac
-      }
-      if [[ $funcstack[1] == \(functionName) ]]; then
-        \(functionName) "$@"
-      else
-        compdef \(functionName) \(tool)
-      fi
-      """ + "\n"
+      """
+  }
+
+  private func zshNames(_ place: CompletionPlace) -> String? {
+    guard !place.names.isEmpty else { return nil }
+    let rows = place.names.map { "\($0):\(abstract(of: place.full($0)))".shellQuoted }
+    return "rows=(\(rows.joined(separator: " "))); _describe command rows"
   }
 
   private func zshRows(_ options: [Declaration]) -> String {

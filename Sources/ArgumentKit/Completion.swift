@@ -60,7 +60,7 @@ struct CompletionPlace {
 
   var disk: DiskCompletion? { positionals.compactMap(\.disk).first }
 
-  /// The names that lead on, with the path they lead to; `help` leads nowhere, so what follows it is a name too.
+  /// The names that lead on, with their paths; `help` leads nowhere, so that a name may follow it.
   var steps: [(word: String, path: String)] {
     names.filter { $0 != "help" }.map { ($0, full($0)) }
   }

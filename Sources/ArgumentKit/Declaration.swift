@@ -6,7 +6,9 @@ package struct Declaration: Sendable, Equatable {
   package let name: String
   package let short: Character?
   package let kind: Kind
-  /// Stands for the value on help pages; `FILE`, `PATH` and `DIR` (or as the last word of it, as in `CA-FILE`) complete from the disk.
+  /// Stands for the value on help pages.
+  ///
+  /// `FILE`, `PATH` and `DIR`, or a last part such as that of `CA-FILE`, complete names from the disk.
   package let placeholder: String
   package let help: String
   /// What is taken when the input is absent, as the help page shows it.

@@ -5,6 +5,7 @@ import SystemKit
 enum AccessLog {
   private static let secrets: Set<String> = ["jwt"]
 
+  /// The line for an answer sent at a time in Unix seconds.
   static func line(_ request: Request, status: Int, at seconds: Int64) -> String {
     var target =
       PercentCoding.decode(request.path).map { String(decoding: $0, as: UTF8.self) } ?? request.path

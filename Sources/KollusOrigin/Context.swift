@@ -18,7 +18,8 @@ package struct Context: Sendable {
     (self.output, self.error, self.now, self.stops) = (output, error, now, stops)
   }
 
-  /// The process's own streams, clock and signals; from here on a closed pipe is an error, not the process's end.
+  /// The process's own streams, clock and signals; from here on a closed pipe is an error, not the process's
+  /// end.
   package static func live() -> Context {
     ProcessContext.ignoreBrokenPipes()
     return Context(

@@ -6,9 +6,11 @@ import SystemKit
 struct KeyRing: Sendable {
   private var keys: [String: SymmetricKey] = [:]
 
+  /// No keys: every play URL is refused.
   init() {}
 
-  /// Reads `{"<custom key>": "<path of a file that holds the security key>"}`; paths are relative to the file's own.
+  /// Reads `{"<custom key>": "<path of a file that holds the security key>"}`; paths are relative to the
+  /// file's own.
   init(file path: String) throws(OriginError) {
     do {
       let object = try JSON(parsing: Files.read(path, limit: 1 << 20))
@@ -24,6 +26,7 @@ struct KeyRing: Sendable {
     }
   }
 
+  /// The security key of a custom key, nil for an unknown one.
   subscript(customKey: String) -> SymmetricKey? { keys[customKey] }
 
   private static func key(_ path: String) throws -> SymmetricKey {
@@ -33,8 +36,4 @@ struct KeyRing: Sendable {
     guard !bytes.isEmpty else { throw OriginError(.configuration, "\(path) is empty") }
     return SymmetricKey(bytes: bytes)
   }
-}
-
-extension OriginError: CustomStringConvertible {
-  var description: String { message }
 }

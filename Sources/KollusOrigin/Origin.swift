@@ -4,6 +4,7 @@ import SystemKit
 
 /// The reference origin as a tool: `publish` fills a folder, `serve` answers from it.
 package enum Origin {
+  /// What `--version` says.
   package static let version = "1.0.0"
 
   static let tree = CommandTree(
@@ -38,7 +39,7 @@ package enum Origin {
 }
 
 /// Why a command failed, and the exit status that says so.
-struct OriginError: Error, Equatable {
+struct OriginError: Error, Equatable, CustomStringConvertible {
   /// Exit statuses by `sysexits.h`.
   enum Status: Int32 {
     case usage = 64
@@ -53,6 +54,8 @@ struct OriginError: Error, Equatable {
   let status: Status
   let message: String
   let hint: String?
+
+  var description: String { message }
 
   init(_ status: Status, _ message: String, hint: String? = nil) {
     (self.status, self.message, self.hint) = (status, message, hint)

@@ -1,6 +1,7 @@
 import Glibc
 
-/// One connection to a server on the loopback that sends exactly the bytes it is given: what a test of a server needs
+/// One connection to a server on the loopback that sends exactly the bytes it is given: what a test of a
+/// server needs
 /// and a real client would tidy up.
 package final class LoopbackClient: Sendable {
   /// What came back: the body as long as `Content-Length` says, or as far as it got.

@@ -5,6 +5,7 @@ enum Outcome: Equatable, Sendable {
   case notModified
   case unsatisfiable
 
+  /// Weighs the headers by RFC 9110 §13.2.2 and §14: validators first, then the range.
   init(method: String, headers: Headers, media: Media) {
     guard !Self.isKnown(headers, media) else {
       self = .notModified

@@ -3,7 +3,8 @@ import Glibc
 
 /// The library's server, with what its callbacks need kept alive: it stops when this value ends.
 ///
-/// The handle is used by its owner alone, behind the mutex of ``HTTPServer``; the library's threads never see it.
+/// The handle is used by its owner alone, behind the mutex of ``HTTPServer``; the library's threads never see
+/// it.
 @safe struct Daemon: ~Copyable, @unchecked Sendable {
   private let handle: OpaquePointer
   private let site: Unmanaged<Site>
@@ -65,7 +66,8 @@ private func begin(
   return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 
-/// Replaces the library's own decoding, which would turn `%2F` into a slash before anyone could tell them apart.
+/// Replaces the library's own decoding, which would turn `%2F` into a slash before anyone could tell them
+/// apart.
 private func keepEscapes(_ text: UnsafeMutablePointer<CChar>?) -> Int {
   guard let text = unsafe text else { return 0 }
   return unsafe strlen(text)

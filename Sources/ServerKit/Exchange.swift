@@ -2,6 +2,9 @@ import CMicroHTTPD
 
 /// One request on its way to an answer; the connection's thread alone touches it.
 @safe final class Exchange {
+  /// How many bytes beyond the limit are read before the connection is cut.
+  private static let excess = 4 << 20
+
   private(set) var hasBegun = false
   private let target: String
   private let site: Site
@@ -33,14 +36,15 @@ import CMicroHTTPD
     return .YES
   }
 
-  /// Keeps a part of the body; a body that has grown too large is read on for a while, since the library can answer
+  /// Keeps a part of the body; a body that has grown too large is read on for a while, since the library can
+  /// answer
   /// only at its end, and then cut off.
   func take(_ part: UnsafeRawBufferPointer) -> MHD_Result {
     guard let held = request?.body.count else { return .NO }
     guard dropped == 0, part.count <= site.maximumBody - held else {
       request?.body = []
       dropped += held + part.count
-      return dropped <= max(4 * site.maximumBody, 1 << 20) ? .YES : .NO
+      return dropped - site.maximumBody <= Self.excess ? .YES : .NO
     }
     unsafe request?.body.append(contentsOf: part)
     return .YES

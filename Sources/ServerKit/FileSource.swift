@@ -3,7 +3,8 @@ import Glibc
 /// The bytes of an open regular file, as many as it had when it was opened.
 package final class FileSource: MediaSource {
   package let size: Int
-  /// A strong entity tag from what changes with every write: the file's number, size and time to the nanosecond.
+  /// A strong entity tag from what changes with every write: the file's number, size and time to the
+  /// nanosecond.
   package let entityTag: String
   /// When the file was last written, as an HTTP date.
   package let lastModified: String

@@ -4,6 +4,7 @@ import Glibc
 package final class Folder: Sendable {
   private let descriptor: Int32
 
+  /// Opens the folder once: a folder put in its place later is another one.
   package init(_ path: String) throws(ServerError) {
     descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ServerError(.system, number: errno) }
@@ -13,7 +14,8 @@ package final class Folder: Sendable {
 
   /// Opens a regular file by the names of its folders and its own, each one step down.
   ///
-  /// Nil when there is none, when a name is empty, begins with a dot or holds a slash or NUL, and for any symbolic
+  /// Nil when there is none, when a name is empty, begins with a dot or holds a slash or NUL, and for any
+  /// symbolic
   /// link on the way.
   package func file(_ names: [String]) -> FileSource? {
     guard let last = names.last, names.allSatisfy(Self.isPlain) else { return nil }

@@ -1,6 +1,7 @@
 /// The date form of HTTP headers.
 package enum HTTPDate {
-  /// Writes Unix seconds as, say, `Thu, 01 Jan 1970 00:00:00 GMT`; times outside 1970 to 9999 become the nearest.
+  /// Writes Unix seconds as, say, `Thu, 01 Jan 1970 00:00:00 GMT`; times outside 1970 to 9999 become the
+  /// nearest.
   package static func text(seconds: Int64) -> String {
     let time = Int(min(max(seconds, 0), 253_402_300_799))
     let (day, second) = time.quotientAndRemainder(dividingBy: 86_400)

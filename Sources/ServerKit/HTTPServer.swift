@@ -4,7 +4,8 @@ import Synchronization
 ///
 /// Ranges, validators and HEAD are the server's own work; a handler only says what there is at a path.
 package final class HTTPServer: Sendable {
-  /// Looks at an answer as it is sent: the request, and the status the client gets (206, say, not the handler's 200).
+  /// Looks at an answer as it is sent: the request, and the status the client gets (206, say, not the
+  /// handler's 200).
   ///
   /// It runs on the connection's thread.
   package typealias Observer = @Sendable (_ request: Request, _ status: Int) -> Void
@@ -64,6 +65,7 @@ extension HTTPServer {
     /// 0 leaves the choice to the kernel.
     package var port = 0
     package var threading = Threading.perConnection
+    /// How many connections may be open at once.
     package var connectionLimit = 512
     /// How long a connection may be idle, in whole seconds; zero is for ever.
     package var timeout = Duration.seconds(30)

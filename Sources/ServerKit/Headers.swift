@@ -20,6 +20,7 @@ package struct Headers: Sendable, ExpressibleByDictionaryLiteral {
     fields.filter { Self.isSame($0.name, name) }.map(\.value)
   }
 
+  /// Adds a field beside those of the same name.
   mutating func append(_ name: String, _ value: String) { fields.append((name, value)) }
 
   private static func isSame(_ one: String, _ other: String) -> Bool {

@@ -6,6 +6,7 @@ import Glibc
   let isIPv6: Bool
   private let descriptor: Int32
 
+  /// Binds and listens with the longest backlog the system allows; port 0 is the kernel's choice.
   init(address: String, port: Int) throws(ServerError) {
     guard let wanted = UInt16(exactly: port) else { throw ServerError(.badAddress) }
     var storage = sockaddr_storage()

@@ -88,7 +88,8 @@ private final class BodyReader: Sendable {
     self.range = range
   }
 
-  /// Fills the buffer from a position within the range; a number of bytes, or one of the library's two endings.
+  /// Fills the buffer from a position within the range; a number of bytes, or one of the library's two
+  /// endings.
   func read(at position: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard position < range.count else { return endOfStream }
     let offset = Int(position)

@@ -5,11 +5,14 @@ package struct Request: Sendable {
   package let path: String
   /// What follows the first `?`, undecoded; nil without one.
   package let query: String?
+  /// The header fields; a value that is no UTF-8 is repaired.
   package internal(set) var headers: Headers = [:]
+  /// The whole body, chunks put together, within the configured limit.
   package internal(set) var body: [UInt8] = []
   private let stopSignal: StopSignal
 
-  /// Splits the target; one that is no path, or holds control characters or bytes that are not UTF-8, is refused.
+  /// Splits the target; one that is no path, or holds control characters or bytes that are not UTF-8, is
+  /// refused.
   init?(method: String, target: String, stopSignal: StopSignal) {
     guard target.utf8.first == UInt8(ascii: "/"), !target.unicodeScalars.contains(where: Self.isForbidden)
     else {

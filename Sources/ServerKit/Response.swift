@@ -32,6 +32,7 @@ package struct Response: Sendable {
 /// Bytes of a known size that clients may ask for in parts.
 package struct Media: Sendable {
   package let source: any MediaSource
+  /// The media type, sent as `Content-Type`.
   package let type: String
   /// A strong entity tag with its quotes; it changes whenever any byte does.
   package let entityTag: String?
@@ -53,7 +54,8 @@ package protocol MediaSource: Sendable {
 
   /// Reads bytes from the offset on into the start of the buffer and says how many.
   ///
-  /// It may give fewer than asked for, but at least one: offset and buffer never reach beyond ``size``. An error, or
+  /// It may give fewer than asked for, but at least one: offset and buffer never reach beyond ``size``. An
+  /// error, or
   /// no bytes, breaks the connection off, so that the client sees that the body is short.
   func read(at offset: Int, into buffer: inout MutableRawSpan) throws -> Int
 }

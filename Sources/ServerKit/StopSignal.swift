@@ -19,6 +19,7 @@ final class StopSignal: Sendable {
     close(watched)
   }
 
+  /// Wakes all who pause, now and later; raising it again does nothing.
   func raise() {
     held.withLock { end in
       if let open = end { close(open) }

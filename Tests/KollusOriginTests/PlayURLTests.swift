@@ -7,8 +7,8 @@ import Testing
 @Suite(.temporaryDirectory, .timeLimit(.minutes(1))) struct PlayURLTests {
   /// The protocol reference's own example: learner-17, content AbCd1234, valid until 1900000000.
   static let vector =
-    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJjdWlkIjoibGVhcm5lci0xNyIsImV4cHQiOjE5MDAwMDAwMDAsIm1jIjpbeyJtY2tleSI6"
-    + "IkFiQ2QxMjM0In1dfQ.6IUsr1YwcmqHj4hReQrkvP1tIYJ0Y1i_2TqluV2-hdY"
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJjdWlkIjoibGVhcm5lci0xNyIsImV4cHQiOjE5MDAwMDAwMDAsIm1jIj"
+    + "pbeyJtY2tleSI6IkFiQ2QxMjM0In1dfQ.6IUsr1YwcmqHj4hReQrkvP1tIYJ0Y1i_2TqluV2-hdY"
 
   static func signed(_ payload: String, key: String = "demo-security-key") -> String {
     JSONWebToken.signed(payload: payload, key: SymmetricKey(bytes: Array(key.utf8)))
@@ -52,7 +52,8 @@ import Testing
     let stage = try await Self.stage()
     let token = Self.signed(
       #"""
-      {"expt":1900000000,"mc":[{"mckey":"둘 #2","intr":false,"seek":false,"seekable_end":60,"disable_playrate":true,
+      {"expt":1900000000,"mc":[{"mckey":"둘 #2","intr":false,"seek":false,"seekable_end":60,
+       "disable_playrate":true,
        "play_section":{"start_time":5,"end_time":35},"mcpf":"hd","thumbnail":{"enable":true}},
        {"mckey":"AbCd1234","title":"수학","intr":true,"seek":true},{"mckey":"AbCd1234"}]}
       """#)

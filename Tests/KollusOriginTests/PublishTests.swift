@@ -1,8 +1,11 @@
+import ArgumentKit
 import Foundation
 import JSONKit
 import KollusTestSupport
 import SealKit
 import Testing
+
+@testable import KollusOrigin
 
 @Suite(.temporaryDirectory, .timeLimit(.minutes(1))) struct PublishTests {
   static let bytes = (0..<150_000).map { UInt8(truncatingIfNeeded: $0 &* 13 &+ $0 >> 8) }
@@ -15,7 +18,8 @@ import Testing
     #expect(
       try stage.manifest("AbCd1234").rawText == """
         {"version":1,"mediaContentKey":"AbCd1234","title":"Unit \\"1\\"","contentType":"download",\
-        "downloadable":true,"intro":false,"media":{"type":"video/mp4","size":150000,"urls":["../media/\(name)"],\
+        "downloadable":true,"intro":false,"media":{"type":"video/mp4","size":150000,\
+        "urls":["../media/\(name)"],\
         "sha256":"\(digest.hex)","segmentSize":1048576,"segments":["\(digest.base64)"]},\
         "policy":{"seek":true,"seekableEnd":-1,"disablePlayrate":false}}
         """)
@@ -177,6 +181,8 @@ import Testing
     #expect(await stage.run("publish", path, "--mck", "k", "--title", "T", "--root", stage.root) == 0)
     #expect(try stage.manifest("k").object("media")?.string("type") == type)
   }
+
+  @Test func `the declarations are sound`() { #expect(Origin.tree.problems.isEmpty) }
 
   @Test(arguments: [["help"], ["--help"], ["help", "serve"], ["publish", "--help"], ["--version"], []])
   func `help and version are results`(_ words: [String]) async throws {

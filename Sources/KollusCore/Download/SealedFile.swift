@@ -46,7 +46,8 @@ final class SealedFile: Sendable {
     header += little(1 as UInt32) + little(UInt32(layout.headerLength)) + little(UInt32(segmentSize))
     header += little(UInt32(box.count)) + little(UInt64(size)) + identifier
     header += try SealedBox.seal(
-      key.withBytes { $0.withUnsafeBytes { Array($0) } }, with: deviceKey.derived("media key"), authenticating: header)
+      key.withBytes { $0.withUnsafeBytes { Array($0) } }, with: deviceKey.derived("media key"),
+      authenticating: header)
     header += [UInt8](repeating: 0, count: SealedLayout.page - header.count)
     let temporary = "\(path).new"
     let file = try File(temporary, O_RDWR | O_CREAT | O_TRUNC)
@@ -83,18 +84,22 @@ final class SealedFile: Sendable {
       let key = try? SealedBox.open(
         Array(header[48..<48 + Self.boxLength]), with: deviceKey.derived("media key"),
         authenticating: Array(header[..<48])), key.count == 32
-    else { throw damage(path, "its key cannot be opened: the header is damaged, or it was sealed in another home") }
+    else {
+      throw damage(path, "its key cannot be opened: the header is damaged, or it was sealed in another home")
+    }
     // What follows was authenticated with the key, so it is as it was written.
     let contentKey = SymmetricKey(bytes: key)
     let layout = SealedLayout(
       descriptionLength: boxLength, segmentSize: segmentSize, size: Int64(number(header, 24, 8)))
     guard let box = try? file.read(boxLength, at: Int64(SealedLayout.descriptionOffset)),
-      let bytes = try? SealedBox.open(box, with: contentKey.derived("description"), authenticating: identifier),
+      let bytes = try? SealedBox.open(
+        box, with: contentKey.derived("description"), authenticating: identifier),
       let json = try? JSON(parsing: bytes, limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016)),
       let mediaContentKey = try? json.string("mediaContentKey"), let manifest = try? json.object("manifest")
     else { throw damage(path, "its description is damaged") }
     return SealedFile(
-      layout: layout, path: path, mediaContentKey: mediaContentKey, description: manifest.rawText, key: contentKey,
+      layout: layout, path: path, mediaContentKey: mediaContentKey, description: manifest.rawText,
+      key: contentKey,
       identifier: identifier, file: file, direct: nil)
   }
 
@@ -145,7 +150,8 @@ final class SealedFile: Sendable {
     let tag = try buffer.withMutableBytes { bytes throws(SealError) in
       try cipher.seal(&bytes, nonce: nonce, authenticating: authenticated(index))
     }
-    let record = try SealedBox.seal(digest.bytes + source.encoded, with: recordKey, authenticating: authenticated(index) + tag)
+    let record = try SealedBox.seal(
+      digest.bytes + source.encoded, with: recordKey, authenticating: authenticated(index) + tag)
     buffer.padToAlignment()
     var trailer = nonce + tag + Self.little(UInt16(record.count)) + record
     trailer += [UInt8](repeating: 0, count: SealedLayout.page - trailer.count)
@@ -179,7 +185,8 @@ final class SealedFile: Sendable {
     let recordLength = Int(Self.number(trailer, 28, 2))
     guard recordLength <= SealedLayout.page - 30,
       let record = try? SealedBox.open(
-        Array(trailer[30..<30 + recordLength]), with: recordKey, authenticating: label + tag), record.count >= 32
+        Array(trailer[30..<30 + recordLength]), with: recordKey, authenticating: label + tag),
+      record.count >= 32
     else { return Record(digest: nil, source: nil) }
     return Record(digest: Digest(bytes: record.prefix(32)), source: SegmentSource(record.dropFirst(32)))
   }
@@ -199,6 +206,8 @@ final class SealedFile: Sendable {
   }
 
   private static func damage(_ path: String, _ what: String) -> KollusError {
-    KollusError(.badData, code: KollusCode.damaged, "the media file \(path) is of no use: \(what)", hint: "download it again")
+    KollusError(
+      .badData, code: KollusCode.damaged, "the media file \(path) is of no use: \(what)",
+      hint: "download it again")
   }
 }

@@ -31,12 +31,17 @@ struct SealedLayout: Equatable, Sendable {
   func plainLength(_ index: Int) -> Int { Int(min(Int64(segmentSize), size - plainOffset(index))) }
 
   /// Where the segment's ciphertext begins in the file.
-  func slotOffset(_ index: Int) -> Int64 { Int64(headerLength) + Int64(index) * Int64(segmentSize + Self.page) }
+  func slotOffset(_ index: Int) -> Int64 {
+    Int64(headerLength) + Int64(index) * Int64(segmentSize + Self.page)
+  }
 
   /// Bytes of the ciphertext, filled up to a page, and of the page after it.
   func slotLength(_ index: Int) -> Int { Self.padded(plainLength(index)) + Self.page }
 
-  var fileLength: Int64 { segmentCount == 0 ? Int64(headerLength) : slotOffset(segmentCount - 1) + Int64(slotLength(segmentCount - 1)) }
+  var fileLength: Int64 {
+    segmentCount == 0
+      ? Int64(headerLength) : slotOffset(segmentCount - 1) + Int64(slotLength(segmentCount - 1))
+  }
 
   /// The segment that holds the plain byte at `offset`.
   func segment(at offset: Int64) -> Int { Int(offset / Int64(segmentSize)) }

@@ -1,6 +1,6 @@
 /// Which segments are still to be had; a value without I/O.
 struct SegmentPlan: Equatable, Sendable {
-  private enum State: UInt8 { case missing, claimed, done }
+  private enum State: UInt8 { case missing, claimed, arrived, done }
 
   private var states: [State]
   private(set) var missing: Int
@@ -16,15 +16,16 @@ struct SegmentPlan: Equatable, Sendable {
 
   var count: Int { states.count }
   var isComplete: Bool { done == states.count }
-  /// Whether some segments are with a transfer or being sealed.
-  var hasClaims: Bool { missing + done < states.count }
-
   func isDone(_ index: Int) -> Bool { states[index] == .done }
 
   /// Claims the next run of missing segments: long ones first, short ones towards the end, so that
   /// `lanes` transfers end together.
-  mutating func take(lanes: Int, atMost longest: Int = 16) -> Range<Int>? {
-    guard missing > 0, let first = states[cursor...].firstIndex(of: .missing) else { return nil }
+  ///
+  /// A run from `preferred` on is given when that segment is missing.
+  mutating func take(lanes: Int, preferring preferred: Int? = nil, atMost longest: Int = 16) -> Range<Int>? {
+    guard missing > 0 else { return nil }
+    let wanted = preferred.flatMap { states[$0] == .missing ? $0 : nil }
+    guard let first = wanted ?? states[cursor...].firstIndex(of: .missing) else { return nil }
     let fair = max(1, min(longest, missing / (2 * max(1, lanes))))
     var end = first
     while end < states.count, states[end] == .missing, end - first < fair {
@@ -32,7 +33,7 @@ struct SegmentPlan: Equatable, Sendable {
       end += 1
     }
     missing -= end - first
-    cursor = end
+    if wanted == nil { cursor = end }
     return first..<end
   }
 
@@ -44,7 +45,12 @@ struct SegmentPlan: Equatable, Sendable {
     return true
   }
 
-  /// Makes claimed segments missing again; done ones stay.
+  /// The claimed segment's bytes are here and on their way to the disk.
+  mutating func arrive(_ index: Int) {
+    if states[index] == .claimed { states[index] = .arrived }
+  }
+
+  /// Makes claimed segments missing again; those that arrived or are done stay.
   mutating func giveBack(_ range: Range<Int>) {
     for index in range where states[index] == .claimed {
       states[index] = .missing
@@ -54,7 +60,7 @@ struct SegmentPlan: Equatable, Sendable {
   }
 
   mutating func finish(_ index: Int) {
-    guard states[index] == .claimed else { return }
+    guard states[index] == .arrived else { return }
     states[index] = .done
     done += 1
   }
@@ -63,7 +69,7 @@ struct SegmentPlan: Equatable, Sendable {
   mutating func reopen(_ index: Int) {
     switch states[index] {
     case .missing: return
-    case .claimed: break
+    case .claimed, .arrived: break
     case .done: done -= 1
     }
     states[index] = .missing

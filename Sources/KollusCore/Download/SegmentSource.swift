@@ -12,10 +12,13 @@ enum Validator: Hashable, Sendable {
   ///
   /// A modification date counts as strong once it lies a minute before the answer's own date.
   init?(_ head: ResponseHead) {
-    if let tag = head["etag"], tag.hasPrefix("\""), tag.hasSuffix("\""), (2...Self.lengthLimit).contains(tag.utf8.count) {
+    if let tag = head["etag"], tag.hasPrefix("\""), tag.hasSuffix("\""),
+      (2...Self.lengthLimit).contains(tag.utf8.count)
+    {
       self = .entityTag(tag)
     } else if head["etag"] == nil, let modified = head["last-modified"], modified.utf8.count <= 64,
-      let changed = HTTPDate.seconds(modified), let date = head["date"].flatMap(HTTPDate.seconds), date - changed >= 60
+      let changed = HTTPDate.seconds(modified), let date = head["date"].flatMap(HTTPDate.seconds),
+      date - changed >= 60
     {
       self = .lastModified(modified)
     } else {
@@ -54,7 +57,9 @@ struct SegmentSource: Hashable, Sendable {
   }
 
   static func place(of address: WebAddress) -> [UInt8] {
-    Array(SHA256.hash(Array("\(address.scheme)://\(address.host):\(address.port)\(address.path)".utf8)).bytes.prefix(16))
+    Array(
+      SHA256.hash(Array("\(address.scheme)://\(address.host):\(address.port)\(address.path)".utf8)).bytes
+        .prefix(16))
   }
 
   var encoded: [UInt8] {

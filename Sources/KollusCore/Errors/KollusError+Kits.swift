@@ -7,7 +7,8 @@ extension KollusError {
   package init(_ error: SystemError, code: Int = KollusCode.saveData) {
     if error.isNoSpace {
       self.init(
-        .noSpace, code: KollusCode.storageFull, "no space left for \(error.path.isEmpty ? "a file" : error.path)",
+        .noSpace, code: KollusCode.storageFull,
+        "no space left for \(error.path.isEmpty ? "a file" : error.path)",
         hint: "free some space and run the same command again; what is stored is kept")
     } else {
       self.init(.inputOutput, code: code, error.description)

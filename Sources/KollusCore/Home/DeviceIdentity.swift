@@ -15,7 +15,8 @@ package struct DeviceIdentity: Sendable {
   private let machineProof: String
 
   /// Makes a new identity for the machine; `key` is kept when given.
-  package static func made(machineID: String, key: SymmetricKey? = nil) throws(KollusError) -> DeviceIdentity {
+  package static func made(machineID: String, key: SymmetricKey? = nil) throws(KollusError) -> DeviceIdentity
+  {
     do throws(SealError) {
       let key = if let key { key } else { try SymmetricKey.random() }
       let playerID = Hex.encode(try SecureRandom.bytes(20))

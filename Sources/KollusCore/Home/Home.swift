@@ -31,7 +31,8 @@ package struct Home: Sendable {
     }
     if let network {
       throw KollusError(
-        .configuration, "the home \(path) lies on a network file system (\(network)), where locks do not hold",
+        .configuration,
+        "the home \(path) lies on a network file system (\(network)), where locks do not hold",
         hint: "choose a local folder with --home or KOLLUS_HOME")
     }
     identity = try Self.identity(in: path, machineID: machineID)

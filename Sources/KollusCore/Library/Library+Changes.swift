@@ -94,7 +94,8 @@ extension Library {
     try await record { db throws(SQLiteError) in
       for id in ids {
         try db.execute(
-          "UPDATE content SET state = 'missing', download_size = 0 WHERE id = ? AND state = 'ready'", .integer(id))
+          "UPDATE content SET state = 'missing', download_size = 0 WHERE id = ? AND state = 'ready'",
+          .integer(id))
       }
     }
   }

@@ -71,7 +71,8 @@ extension Library {
   /// What the origin said of a content, sealed.
   func source(of id: Int64) throws(KollusError) -> [UInt8]? {
     do throws(SQLiteError) {
-      return try db.withStatement("SELECT sealed FROM source WHERE content_id = ?") { row throws(SQLiteError) in
+      return try db.withStatement("SELECT sealed FROM source WHERE content_id = ?") {
+        row throws(SQLiteError) in
         try row.bind([.integer(id)])
         return try row.step() ? row.blob(at: 0) : nil
       }
@@ -130,7 +131,8 @@ extension Content {
     state = State(rawValue: text(13)) ?? .failed
     if let kind = row.text(at: 14) {
       failure = KollusError(
-        KollusError.Kind(rawValue: kind) ?? .internalFailure, code: Int(truncatingIfNeeded: row.integer(at: 15)),
+        KollusError.Kind(rawValue: kind) ?? .internalFailure,
+        code: Int(truncatingIfNeeded: row.integer(at: 15)),
         text(16), mediaContentKey: mediaContentKey)
     }
     (fileSize, downloadSize, downloadedTime) = (row.integer(at: 17), row.integer(at: 18), row.integer(at: 19))

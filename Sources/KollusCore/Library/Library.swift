@@ -105,7 +105,9 @@ package actor Library {
       try attempt(group)
     } catch {
       // A full disk must not cost the last word on a state: give back the room kept for it.
-      guard error.isNoSpace, Self.releaseBallast(home) else { throw KollusError(error, path: home.libraryPath) }
+      guard error.isNoSpace, Self.releaseBallast(home) else {
+        throw KollusError(error, path: home.libraryPath)
+      }
       do throws(SQLiteError) {
         try attempt(group)
       } catch {

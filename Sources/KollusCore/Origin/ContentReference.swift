@@ -26,7 +26,8 @@ package enum ContentReference: Sendable, Hashable {
 
   package init(key: String) throws(KollusError) {
     guard !key.isEmpty, !key.utf8.contains(0) else {
-      throw KollusError(.usage, "a media content key may not be empty", hint: "give the key as the origin knows it")
+      throw KollusError(
+        .usage, "a media content key may not be empty", hint: "give the key as the origin knows it")
     }
     self = .mediaContentKey(key)
   }
@@ -103,7 +104,8 @@ package enum FolderPath {
         && !name.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
     }
     guard isRight, names.count <= 32 else {
-      throw KollusError(.usage, "not a usable folder path", hint: "give names separated by slashes, such as math/unit 1")
+      throw KollusError(
+        .usage, "not a usable folder path", hint: "give names separated by slashes, such as math/unit 1")
     }
     return names.joined(separator: "/")
   }

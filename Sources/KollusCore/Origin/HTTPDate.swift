@@ -7,11 +7,13 @@ enum HTTPDate {
   /// Unix seconds of `Sun, 06 Nov 1994 08:49:37 GMT`, or `nil`.
   static func seconds(_ text: String) -> Int64? {
     let words = text.split(separator: " ")
-    guard words.count == 6, words[5] == "GMT", let day = number(words[1], 2), let month = months.firstIndex(of: String(words[2])),
+    guard words.count == 6, words[5] == "GMT", let day = number(words[1], 2),
+      let month = months.firstIndex(of: String(words[2])),
       let year = number(words[3], 4), year >= 1_601
     else { return nil }
     let time = words[4].split(separator: ":", omittingEmptySubsequences: false)
-    guard time.count == 3, let hour = number(time[0], 2), let minute = number(time[1], 2), let second = number(time[2], 2),
+    guard time.count == 3, let hour = number(time[0], 2), let minute = number(time[1], 2),
+      let second = number(time[2], 2),
       (1...31).contains(day), hour < 24, minute < 60, second <= 60
     else { return nil }
     return days(year, Int64(month) + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second

@@ -9,7 +9,8 @@ struct HTTPPolicy: Sendable {
   func check(_ address: WebAddress, for what: String) throws(KollusError) {
     guard address.scheme == "https" || allowsPlainHTTP || address.isLoopback else {
       throw KollusError(
-        .refused, code: KollusCode.urlNotUsable, "\(what) uses plain http to another machine: \(address.display)",
+        .refused, code: KollusCode.urlNotUsable,
+        "\(what) uses plain http to another machine: \(address.display)",
         hint: "use https, or set allowPlainHTTP to true in the configuration")
     }
   }
@@ -31,7 +32,9 @@ enum RetryAfter {
   /// `nil` when the header is absent or means nothing.
   static func time(_ head: ResponseHead, now: Double) -> Double? {
     guard let text = head["retry-after"] else { return nil }
-    if let seconds = UInt32(text), text.utf8.allSatisfy({ (48...57).contains($0) }) { return now + Double(seconds) }
+    if let seconds = UInt32(text), text.utf8.allSatisfy({ (48...57).contains($0) }) {
+      return now + Double(seconds)
+    }
     return HTTPDate.seconds(text).map(Double.init)
   }
 }

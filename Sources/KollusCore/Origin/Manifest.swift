@@ -126,7 +126,9 @@ extension Manifest.Media {
     addresses = []
     for url in urls.elements {
       guard let text = url.string else { throw url.failure("expected a string") }
-      guard let address = WebAddress(text, relativeTo: base) else { throw url.failure("not a usable http or https URL") }
+      guard let address = WebAddress(text, relativeTo: base) else {
+        throw url.failure("not a usable http or https URL")
+      }
       addresses.append(address)
     }
     digest = try json.text("sha256").map { text throws(JSONError) in
@@ -137,7 +139,8 @@ extension Manifest.Media {
     }
     let segmentSize = try json.integer("segmentSize") ?? 1 << 20
     guard (64 << 10...8 << 20).contains(segmentSize), segmentSize & (segmentSize - 1) == 0 else {
-      throw JSONError(path: "\(json.path).segmentSize", reason: "expected a power of two from 65536 to 8388608")
+      throw JSONError(
+        path: "\(json.path).segmentSize", reason: "expected a power of two from 65536 to 8388608")
     }
     self.segmentSize = Int(segmentSize)
     segments = []
@@ -177,7 +180,8 @@ extension JSON {
   fileprivate func text(_ name: String) throws(JSONError) -> String? {
     let value = try string(name)
     guard (value?.utf8.count ?? 0) <= Manifest.textLimit else {
-      throw JSONError(path: path.isEmpty ? name : "\(path).\(name)", reason: "longer than \(Manifest.textLimit) bytes")
+      throw JSONError(
+        path: path.isEmpty ? name : "\(path).\(name)", reason: "longer than \(Manifest.textLimit) bytes")
     }
     return value
   }

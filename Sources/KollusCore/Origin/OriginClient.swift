@@ -41,7 +41,8 @@ package struct OriginClient: Sendable {
       manifests = try Manifest.read(body, from: base)
     } catch {
       throw KollusError(
-        .badData, code: KollusCode.contentInfoUnreadable, "the manifest from \(address.display) is not right: \(error)",
+        .badData, code: KollusCode.contentInfoUnreadable,
+        "the manifest from \(address.display) is not right: \(error)",
         hint: "tell the people who run the origin")
     }
     if case .mediaContentKey(let key) = reference {
@@ -69,7 +70,8 @@ package struct OriginClient: Sendable {
     let base = origin.hasSuffix("/") ? String(origin.dropLast()) : origin
     guard let address = WebAddress("\(base)/contents/\(WebAddress.encode(key))") else {
       throw KollusError(
-        .configuration, "the origin is not a usable http or https URL", hint: "correct 'origin' in the configuration")
+        .configuration, "the origin is not a usable http or https URL",
+        hint: "correct 'origin' in the configuration")
     }
     return address
   }
@@ -84,7 +86,9 @@ package struct OriginClient: Sendable {
       do {
         let (response, from) = try await follow(address)
         if response.head.status == 200 { return (response.body, from) }
-        failure = (OriginAnswer.error(response, address: from), RetryAfter.time(response.head, now: WallClock.now()))
+        failure = (
+          OriginAnswer.error(response, address: from), RetryAfter.time(response.head, now: WallClock.now())
+        )
       } catch let error as CurlError {
         if error.code == CurlError.refusedByReceiver {
           throw KollusError(
@@ -119,7 +123,8 @@ package struct OriginClient: Sendable {
       address = target
     }
     throw KollusError(
-      .refused, code: KollusCode.mediaURL, "\(start.display) redirects more than \(HTTPPolicy.redirectLimit) times")
+      .refused, code: KollusCode.mediaURL,
+      "\(start.display) redirects more than \(HTTPPolicy.redirectLimit) times")
   }
 }
 
@@ -128,7 +133,8 @@ enum OriginAnswer {
   /// The failure that an answer with another status than 200 stands for (design §4).
   static func error(_ response: Response, address: WebAddress) -> KollusError {
     // The body is only a courtesy; an unreadable one leaves the status to speak.
-    let json = try? JSON(parsing: response.body, limits: JSON.Limits(bytes: 64 << 10, depth: 8, values: 1_000))
+    let json = try? JSON(
+      parsing: response.body, limits: JSON.Limits(bytes: 64 << 10, depth: 8, values: 1_000))
     let given = json.flatMap { try? $0.integer("code") }.flatMap { Int(exactly: $0) }
     let words = json.flatMap { try? $0.string("message") }.map { String($0.prefix(500)) }
     let status = response.head.status
@@ -136,7 +142,8 @@ enum OriginAnswer {
     let said = words ?? "\(address.display) answered with status \(status)"
     if status == 404 || code == KollusCode.noMediaContent {
       return KollusError(
-        .unknownContent, code: given ?? KollusCode.noMediaContent, "the origin knows no such content: \(said)",
+        .unknownContent, code: given ?? KollusCode.noMediaContent,
+        "the origin knows no such content: \(said)",
         hint: "check the media content key")
     }
     switch status {
@@ -145,7 +152,8 @@ enum OriginAnswer {
     default:
       let needsURL = [KollusCode.tokenExpired, KollusCode.usedMediaKey].contains(code)
       return KollusError(
-        .refused, code: code, "the origin refuses: \(said)", hint: needsURL ? "run again with a fresh URL" : nil)
+        .refused, code: code, "the origin refuses: \(said)",
+        hint: needsURL ? "run again with a fresh URL" : nil)
     }
   }
 }

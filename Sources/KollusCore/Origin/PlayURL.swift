@@ -18,8 +18,10 @@ struct PlayURL {
     for pair in (address.query ?? "").split(separator: "&") {
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(sides[0])
-      guard let value = ContentReference.percentDecoded(
-        (sides.count > 1 ? String(sides[1]) : "").split(separator: "+", omittingEmptySubsequences: false).joined(separator: " "))
+      guard
+        let value = ContentReference.percentDecoded(
+          (sides.count > 1 ? String(sides[1]) : "").split(separator: "+", omittingEmptySubsequences: false)
+            .joined(separator: " "))
       else { continue }
       if name == "jwt", token == nil { token = value }
       if name.hasPrefix("uservalue"), let number = Int(name.dropFirst(9)), (0...99).contains(number),
@@ -37,7 +39,8 @@ struct PlayURL {
     for content in contents.map({ Array($0.elements.prefix(1_000)) }) ?? [] {
       guard (try? content.object("drm_policy")) ?? nil == nil else {
         throw KollusError(
-          .refused, code: KollusCode.unsupported, "the play URL asks for a multi-DRM system, which is not supported",
+          .refused, code: KollusCode.unsupported,
+          "the play URL asks for a multi-DRM system, which is not supported",
           hint: "ask for a URL without drm_policy")
       }
     }

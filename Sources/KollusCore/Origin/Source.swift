@@ -23,7 +23,8 @@ struct Source: Sendable {
     writer.endObject()
     do throws(SealError) {
       return try SealedBox.seal(
-        writer.bytes, with: key.derived("source"), authenticating: Self.label(manifest.content.mediaContentKey))
+        writer.bytes, with: key.derived("source"),
+        authenticating: Self.label(manifest.content.mediaContentKey))
     } catch {
       throw KollusError(.internalFailure, "cannot seal the manifest: \(error)")
     }
@@ -36,7 +37,8 @@ struct Source: Sendable {
       let bytes = try? SealedBox.open(
         sealed, with: key.derived("source"), authenticating: Self.label(mediaContentKey)),
       let json = try? JSON(
-        parsing: bytes, limits: JSON.Limits(bytes: Manifest.sizeLimit + (64 << 10), depth: 33, values: 500_016)),
+        parsing: bytes,
+        limits: JSON.Limits(bytes: Manifest.sizeLimit + (64 << 10), depth: 33, values: 500_016)),
       let base = (try? json.string("base")).flatMap({ $0.flatMap { WebAddress($0) } }),
       let text = try? json.object("manifest"), let manifest = try? Manifest(text, base: base)
     else { return nil }

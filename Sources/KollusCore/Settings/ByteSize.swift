@@ -62,7 +62,9 @@ private struct Decimal {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard !parts[0].isEmpty, parts.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }),
       let whole = Int64(parts[0]), parts.count == 1 || (1...3).contains(parts[1].count),
-      let fraction = Int64((parts.count == 1 ? "" : parts[1]) + String(repeating: "0", count: 3 - (parts.count == 1 ? 0 : parts[1].count)))
+      let fraction = Int64(
+        (parts.count == 1 ? "" : parts[1])
+          + String(repeating: "0", count: 3 - (parts.count == 1 ? 0 : parts[1].count)))
     else { return nil }
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000)
     guard !overflow, scaled <= .max - fraction else { return nil }

@@ -14,7 +14,8 @@ extension Settings {
     for key in SettingKey.all {
       guard let word = environment[key.variable], !word.isEmpty else { continue }
       guard key.assign(&settings, word) else {
-        throw KollusError(.configuration, "\(key.variable) must be \(key.expects)", hint: "correct or unset it")
+        throw KollusError(
+          .configuration, "\(key.variable) must be \(key.expects)", hint: "correct or unset it")
       }
     }
     for flag in flags {

@@ -6,8 +6,8 @@ struct PublishCommand {
     "publish", "Put a media file into the folder and write its manifest.",
     discussion: """
       The file is copied to media/ and the manifest written to contents/MCK; publishing the same key again \
-      replaces the manifest, and the old media file stays for downloads under way. Any static web server over \
-      the folder serves what 'serve' does, play URLs aside.
+      replaces the manifest, and the old media file stays for downloads under way. \
+      Any static web server over the folder serves what 'serve' does, play URLs aside.
       """,
     inputs: [Inputs.file.declaration, Inputs.key.declaration] + Inputs.texts.map(\.input.declaration)
       + Inputs.described + Inputs.files + Inputs.policy + Inputs.channel,
@@ -22,6 +22,7 @@ struct PublishCommand {
   private let mediaType: String
   private let pictures: (snapshot: String?, thumbnail: String?)
 
+  /// Reads and checks every word, so that nothing is copied for a line that is wrong.
   init(_ given: ParsedArguments) throws {
     self.given = given
     root = try given(Inputs.root)
@@ -40,6 +41,7 @@ struct PublishCommand {
     _ = try (described(), policy(), channel())
   }
 
+  /// Copies the files, then writes the manifest: it never points to what is not there.
   func run(in context: Context) throws {
     let source = try OriginFolder.source(file)
     let snapshot = try pictures.snapshot.map(OriginFolder.source)

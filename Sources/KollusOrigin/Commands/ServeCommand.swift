@@ -1,5 +1,4 @@
 import ArgumentKit
-import Glibc
 import ServerKit
 
 /// `serve`: answers from the folder until a signal comes.
@@ -43,6 +42,7 @@ struct ServeCommand {
     logs = try given(Self.log)
   }
 
+  /// Serves until the context says stop.
   func run(in context: Context) async throws {
     let keyRing = try keys.map { try KeyRing(file: $0) } ?? KeyRing()
     let service = OriginService(
@@ -58,7 +58,7 @@ struct ServeCommand {
     do throws(ServerError) {
       return try Folder(root)
     } catch {
-      throw OriginError(.noInput, "cannot open the folder \(root): \(error.reason)")
+      throw OriginError(.noInput, "cannot open the folder \(root): \(error)")
     }
   }
 
@@ -76,12 +76,8 @@ struct ServeCommand {
       case .addressInUse:
         throw OriginError(
           .unavailable, "\(address) port \(port) is in use", hint: "give another --port, or 0 for a free one")
-      default: throw OriginError(.inputOutput, "cannot listen on \(address) port \(port): \(error.reason)")
+      default: throw OriginError(.inputOutput, "cannot listen on \(address) port \(port): \(error)")
       }
     }
   }
-}
-
-extension ServerError {
-  fileprivate var reason: String { number == 0 ? "\(code)" : String(cString: strerror(number)) }
 }

@@ -7,6 +7,7 @@ struct OriginService: Sendable {
   /// Unix seconds.
   let now: @Sendable () -> Int64
 
+  /// Answers by the endpoint; any other path is 404, any method but GET and HEAD 405.
   func answer(_ request: Request) -> Response {
     guard let endpoint = endpoint(request.path) else { return Response(404, message: "not found") }
     guard request.method == "GET" || request.method == "HEAD" else {

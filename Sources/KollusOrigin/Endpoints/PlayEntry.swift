@@ -12,6 +12,7 @@ struct PlayEntry: Sendable {
   private let disablePlayrate: Bool?
   private let playSection: (start: Int64, end: Int64)?
 
+  /// Reads an entry; the error names the claim with a wrong type or range.
   init(_ entry: JSON) throws(JSONError) {
     guard let key = try entry.string("mckey"), !key.isEmpty else { throw entry.failure("mckey is missing") }
     self.key = key

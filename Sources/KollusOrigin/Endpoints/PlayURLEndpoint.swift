@@ -2,7 +2,8 @@ import JSONKit
 import ServerKit
 
 extension OriginService {
-  /// `GET /s?jwt=…&custom_key=…`: the manifests a signed play URL names, with what its token says laid over them.
+  /// `GET /s?jwt=…&custom_key=…`: the manifests a signed play URL names, with what its token says laid over
+  /// them.
   func playURL(_ request: Request) -> Response {
     do throws(Refusal) {
       let claims = try playURLs.claims(of: request.queryFields, now: now())

@@ -26,6 +26,7 @@ final class PlayURLs: Sendable {
     self.isOneTime = isOneTime
   }
 
+  /// Reads the query of a play URL at a time in Unix seconds, or says with which code it is refused.
   func claims(of fields: [(name: String, value: String)], now: Int64) throws(Refusal) -> Claims {
     func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
     guard let customKey = field("custom_key"), let key = keys[customKey] else {

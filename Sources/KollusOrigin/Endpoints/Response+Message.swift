@@ -12,8 +12,10 @@ extension Response {
     self.init(status: status, headers: Self.jsonHeaders, body: writer.bytes)
   }
 
+  /// A refusal with the status that goes with its code.
   init(_ code: KollusCode, _ message: String) { self.init(code.status, code: code, message: message) }
 
+  /// A document made for this request alone, not to be kept.
   init(json: [UInt8]) {
     self.init(status: 200, headers: Self.jsonHeaders, body: json)
   }

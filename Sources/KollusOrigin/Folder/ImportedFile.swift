@@ -4,7 +4,8 @@ import SystemKit
 
 /// A file copied into the folder's `media/`, named after its digest.
 struct ImportedFile: Sendable {
-  /// The name in `media/`: another one for other bytes, so that a download under way keeps the object it began.
+  /// The name in `media/`: another one for other bytes, so that a download under way keeps the object it
+  /// began.
   let name: String
   let size: Int64
   let sha256: Digest

@@ -38,6 +38,7 @@ struct Manifest: Sendable {
   var isIntro = false
   let media: ImportedFile
   let mediaType: String
+  /// Bytes; given only with the digests of segments.
   let segmentSize: Int
   let digests: Digests
   var snapshot: ImportedFile?
@@ -143,6 +144,7 @@ extension JSONWriter {
     if let value { member(name, value) }
   }
 
+  /// A member that is an array of integers.
   mutating func numbers(_ name: String, _ values: [Int64]) {
     self.name(name)
     beginArray()

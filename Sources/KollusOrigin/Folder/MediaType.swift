@@ -1,5 +1,6 @@
 /// Media types by file name extension, as `publish` guesses them and `serve` announces them.
 enum MediaType {
+  /// The type of what has none of the extensions below.
   static let unknown = "application/octet-stream"
 
   private static let types = [
@@ -11,6 +12,7 @@ enum MediaType {
     "gif": "image/gif", "webp": "image/webp", "avif": "image/avif", "pdf": "application/pdf",
   ]
 
+  /// The type that a name's extension stands for, whatever its case.
   static func guess(fileName: String) -> String { types[pathExtension(of: fileName)] ?? unknown }
 
   /// The extension in lower case; `bin` when there is none that a URL takes as it is.

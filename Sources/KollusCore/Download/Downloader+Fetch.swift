@@ -1,0 +1,361 @@
+import CurlKit
+import SealKit
+import SystemKit
+
+/// Fetching one content, once it is registered.
+extension Downloader {
+  /// Fetches, or joins the process that does.
+  func fetch(_ content: Content) async -> Result<Content, KollusError> {
+    let key = content.mediaContentKey
+    var wasJoined = false
+    do {
+      while true {
+        try Task.checkCancellation()
+        guard let lock = try home.lock(content: content.id) else {
+          try await follow(content, isFirst: !wasJoined)
+          wasJoined = true
+          continue
+        }
+        defer { withExtendedLifetime(lock) {} }
+        guard let current = try await library.content(key) else {
+          throw KollusError(.interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
+        }
+        if current.isDownloaded, isIntact(current) {
+          sink.emit(.downloadContent(current.progress, error: nil))
+          return .success(current)
+        }
+        // The one that was joined has ended without success: its outcome is ours.
+        if wasJoined, let failure = current.failure, current.state == .failed { throw failure }
+        return .success(try await transfer(current))
+      }
+    } catch {
+      let error = KollusError(any: error).of(key)
+      let stored = (try? await library.content(key)) ?? content  // Only for the figures of the event.
+      sink.emit(.downloadContent(stored?.progress ?? content.progress, error: error))
+      return .failure(error)
+    }
+  }
+
+  /// Shows the progress of the process that holds the content until it lets go.
+  private func follow(_ content: Content, isFirst: Bool) async throws {
+    if isFirst {
+      sink.emit(
+        .note(
+          .joined, mediaContentKey: content.mediaContentKey, message: "another process is at it; following"))
+    }
+    var shown: Int64 = -1
+    while true {
+      try await Task.sleep(for: .milliseconds(100))
+      // Asking takes the lock for a moment at most; the holder's process keeps it till its end.
+      if try home.lock(content: content.id) != nil { return }
+      if let current = try await library.content(content.mediaContentKey), current.downloadSize > shown {
+        shown = current.downloadSize
+        if !current.isDownloaded { sink.emit(.downloadContent(current.progress, error: nil)) }
+      }
+    }
+  }
+
+  /// The whole work on one content by the process that holds its lock.
+  private func transfer(_ content: Content) async throws -> Content {
+    var content = content
+    let key = content.mediaContentKey
+    if content.isDownloaded, let sound = try await recheck(content) { return sound }
+    guard var source = try await storedSource(content) else {
+      throw KollusError(
+        .badData, code: KollusCode.damaged, "what is stored of this content cannot be read",
+        hint: "remove it and download it again"
+      ).of(key)
+    }
+    var attempt = Attempt()
+    while true {
+      let file: SealedFile
+      let scan: SegmentScan
+      (file, scan) = try await openFile(content, source.manifest, attempt: &attempt)
+      try await library.begin(content.id, holding: scan.size(file.layout))
+      let teller = ProgressTeller(content, sink: sink, from: scan.size(file.layout))
+      let fetch = FetchState(
+        layout: file.layout, media: source.manifest.media, scan: scan, settings: settings,
+        progress: scan.size(file.layout), preferring: attempt.preferred, told: { teller.tell($0) })
+      try await run(file, fetch, source.manifest, content)
+      attempt.scan = fetch.scan
+      attempt.preferred = fetch.currentAddress
+      switch fetch.verdict {
+      case nil:
+        return try await complete(content, file, source.manifest)
+      case .startOver(let reason):
+        try restart(content, because: reason, &attempt)
+      case .fail(let error, let notBefore):
+        try await library.fail(content.id, error, holding: fetch.progress, notBefore: notBefore)
+        throw error
+      case .resolve(let reason, let error):
+        do {
+          source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)
+        } catch {
+          let error = KollusError(any: error)
+          if error.kind != .interrupted { try await library.fail(content.id, error, holding: fetch.progress) }
+          throw error
+        }
+        content = try await library.content(key) ?? content
+      }
+    }
+  }
+
+  /// What one run remembers between its attempts on a content.
+  struct Attempt {
+    /// Known without reading the file again; `nil` before the first attempt and after a restart.
+    var scan: SegmentScan?
+    /// The mirror that served last.
+    var preferred: WebAddress?
+    var restarts = 0
+    /// Progress at the last time the manifest was had again.
+    var resolvedAt: Int64?
+    var resolves = 0
+  }
+
+  /// Opens the partial file and finds out what it holds, or makes a new one.
+  private func openFile(
+    _ content: Content, _ manifest: Manifest, attempt: inout Attempt
+  ) async throws -> (SealedFile, SegmentScan) {
+    let media = manifest.media
+    let path = home.mediaPath(of: content.mediaContentKey)
+    let isLarge = media.size >= 8 << 20
+    // A damaged header costs the partial file: nothing in it can be opened any more.
+    if let file = try? SealedFile.open(path, deviceKey: home.identity.key),
+      file.mediaContentKey == content.mediaContentKey, file.layout.size == media.size,
+      file.layout.segmentSize == media.segmentSize
+    {
+      let scan: SegmentScan
+      if let known = attempt.scan {
+        scan = known
+      } else {
+        scan = try await file.scan(digests: media.segments, isPartial: true)
+      }
+      let held = scan.size(file.layout)
+      if held > 0 {
+        if attempt.scan == nil {
+          sink.emit(
+            .note(
+              .resumed, mediaContentKey: content.mediaContentKey,
+              message: "\(held) of \(media.size) bytes are here"))
+        }
+        return (isLarge ? try file.forLargeWrites() : file, scan)
+      }
+    }
+    if content.downloadSize > 0, attempt.restarts == 0 {
+      try restart(content, because: "what is stored does not belong to what the origin has now", &attempt)
+    }
+    let file = try SealedFile.create(
+      at: path, mediaContentKey: content.mediaContentKey, description: manifest.text,
+      segmentSize: media.segmentSize,
+      size: media.size, deviceKey: home.identity.key, isLarge: isLarge)
+    return (file, .empty(count: file.layout.segmentCount))
+  }
+
+  private func run(_ file: SealedFile, _ fetch: FetchState, _ manifest: Manifest, _ content: Content)
+    async throws
+  {
+    let layout = file.layout
+    let size = BufferPool.bufferSize(segmentSize: layout.plainLength(0))
+    let share = memory.total / settings.jobs / size
+    let count = min(layout.segmentCount, settings.connections + 5, max(2, share))
+    try await memory.with(count * size) {
+      let pool = BufferPool(count: count, segmentSize: layout.plainLength(0)) { [engine] in engine.wake() }
+      let media = MediaFetch(
+        engine: engine, workers: workers, options: OriginClient.options(settings), file: file, fetch: fetch,
+        judge: MediaJudge(size: manifest.media.size, type: manifest.media.type, policy: client.policy),
+        pool: pool)
+      do {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await media.run() }
+          if layout.segmentCount > 1 { group.addTask { try await keepProgress(content.id, fetch) } }
+          try await group.next()
+          group.cancelAll()
+        }
+      } catch {
+        try? await library.setProgress(content.id, fetch.progress)  // The first failure is the one to tell.
+        throw error
+      }
+    }
+  }
+
+  /// Writes the progress once a second, for those who join and for a list meanwhile.
+  private func keepProgress(_ id: Int64, _ fetch: FetchState) async throws {
+    var written = fetch.progress
+    while !Task.isCancelled {
+      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+      let progress = fetch.progress
+      if progress != written { try await library.setProgress(id, progress) }
+      written = progress
+    }
+  }
+
+  private func restart(_ content: Content, because reason: String, _ attempt: inout Attempt) throws {
+    attempt.restarts += 1
+    guard attempt.restarts <= 5 else {
+      throw KollusError(
+        .tryLater, code: KollusCode.damaged, "the object changed again and again during its download",
+        hint: "run the same command again later"
+      ).of(content.mediaContentKey)
+    }
+    attempt.scan = nil
+    do {
+      try SealedFile.destroy(home.mediaPath(of: content.mediaContentKey))
+    } catch {
+      throw KollusError(error)
+    }
+    sink.emit(
+      .note(.restarted, mediaContentKey: content.mediaContentKey, message: "beginning anew: \(reason)"))
+  }
+
+  /// Has the manifest again and decides whether what is stored still belongs to it.
+  private func resolveAgain(
+    _ content: Content, _ old: Source, _ reason: ResolveReason, _ error: KollusError, progress: Int64,
+    _ attempt: inout Attempt
+  ) async throws -> Source {
+    let reference = old.playURL.map(ContentReference.playURL) ?? .mediaContentKey(content.mediaContentKey)
+    let request = DownloadRequest(reference)
+    let sources = try await resolve(request, known: content)
+    guard let fresh = sources.first(where: { $0.manifest.content.mediaContentKey == content.mediaContentKey })
+    else {
+      throw error
+    }
+    _ = try await store(fresh, request: request)
+    let (was, now) = (old.manifest.media, fresh.manifest.media)
+    let isSame =
+      was.size == now.size && was.segmentSize == now.segmentSize && was.segments == now.segments
+      && was.digest == now.digest
+    guard isSame else {
+      try restart(content, because: error.message, &attempt)
+      return fresh
+    }
+    switch reason {
+    case .changed where now.segments.isEmpty:
+      try restart(content, because: error.message, &attempt)
+    case .changed:
+      // The digests are the same: whatever the validator says, they will judge the bytes.
+      attempt.scan?.source = nil
+    case .unusable:
+      let isNews =
+        was.addresses != now.addresses
+        || attempt.resolvedAt.map { $0 < progress } ?? (progress > content.downloadSize)
+      guard isNews else { throw error }
+    }
+    attempt.resolves += 1
+    attempt.resolvedAt = progress
+    guard attempt.resolves <= 100 else { throw error }
+    sink.emit(
+      .note(
+        .retrying, mediaContentKey: content.mediaContentKey,
+        message: "\(error.message); the manifest was had again"))
+    return fresh
+  }
+
+  // MARK: The end
+
+  /// All segments are sealed: the last checks, the pictures, and the word that it is ready.
+  private func complete(_ content: Content, _ file: SealedFile, _ manifest: Manifest) async throws -> Content
+  {
+    let isLarge = manifest.media.size >= 8 << 20
+    do {
+      if isLarge { try file.synchronize() }
+      if let digest = manifest.media.digest, manifest.media.segments.isEmpty {
+        try await checkWhole(content, file, digest)
+      }
+      await fetchPictures(content, manifest)
+      let stamp = try file.information().modified
+      try await library.finish(
+        content.id, at: Int64(WallClock.now()), stamp: stamp, filesNeedSync: !isLarge)
+    } catch let error as SystemError {
+      throw KollusError(error)
+    }
+    guard let ready = try await library.content(content.mediaContentKey) else {
+      throw KollusError(.interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
+    }
+    sink.emit(.downloadContent(ready.progress, error: nil))
+    return ready
+  }
+
+  /// A digest of the whole object alone is checked by reading back; wrong bytes are not kept.
+  private func checkWhole(_ content: Content, _ file: SealedFile, _ digest: Digest) async throws {
+    guard try await file.wholeDigest() != digest else { return }
+    try SealedFile.destroy(file.path)
+    let error = KollusError(
+      .badData, code: KollusCode.damaged, "the media does not have the digest media.sha256 of the manifest",
+      hint: "tell the people who run the origin"
+    ).of(content.mediaContentKey)
+    try await library.fail(content.id, error, holding: 0)
+    throw error
+  }
+
+  /// Reads a ready content whose file was touched; `nil` when segments must be fetched again.
+  private func recheck(_ content: Content) async throws -> Content? {
+    let path = home.mediaPath(of: content.mediaContentKey)
+    var held: Int64 = 0
+    if let file = try? SealedFile.open(path, deviceKey: home.identity.key) {
+      let scan = try await file.scan(digests: [], isPartial: false)
+      if scan.damaged.isEmpty {
+        try await library.setStamp(content.id, try file.information().modified)
+        sink.emit(.downloadContent(content.progress, error: nil))
+        return content
+      }
+      held = scan.size(file.layout)
+      sink.emit(
+        .note(.damaged, mediaContentKey: content.mediaContentKey, message: SegmentScan.text(of: scan.damaged))
+      )
+    }
+    let failure = KollusError(.badData, code: KollusCode.damaged, "stored bytes are damaged or gone")
+    try await library.setDamaged(content.id, holding: held, failure)
+    let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
+    for source in try await resolve(request, known: content)
+    where source.manifest.content.mediaContentKey == content.mediaContentKey {
+      _ = try await library.register(
+        source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,
+        folder: nil)
+    }
+    return nil
+  }
+}
+
+extension SegmentScan {
+  /// `segments 3, 7 and 12 more are damaged`.
+  static func text(of damaged: [Int]) -> String {
+    let named = damaged.prefix(5).map(String.init).joined(separator: ", ")
+    let rest = damaged.count > 5 ? " and \(damaged.count - 5) more" : ""
+    return damaged.count == 1 ? "segment \(named) is damaged" : "segments \(named)\(rest) are damaged"
+  }
+}
+
+/// Turns the news of a fetch into events, in order and never going back.
+private final class ProgressTeller: Sendable {
+  private let content: Content
+  private let sink: any EventSink
+  private let shown: Protected<Int64>
+
+  /// Tells the beginning at once.
+  init(_ content: Content, sink: any EventSink, from size: Int64) {
+    (self.content, self.sink, shown) = (content, sink, Protected(size))
+    sink.emit(.downloadContent(Self.progress(content, size), error: nil))
+  }
+
+  func tell(_ news: FetchNews) {
+    switch news {
+    case .progress(let size):
+      // Emitting under the lock keeps the order; sinks are quick.
+      shown.withLock { shown in
+        guard size > shown else { return }
+        shown = size
+        sink.emit(.downloadContent(Self.progress(content, size), error: nil))
+      }
+    case .retrying(let text):
+      sink.emit(.note(.retrying, mediaContentKey: content.mediaContentKey, message: text))
+    case .waiting(let text):
+      sink.emit(.note(.waiting, mediaContentKey: content.mediaContentKey, message: text))
+    }
+  }
+
+  private static func progress(_ content: Content, _ size: Int64) -> ContentProgress {
+    ContentProgress(
+      mediaContentKey: content.mediaContentKey, title: content.title, isDownloaded: false, downloadSize: size,
+      fileSize: content.fileSize)
+  }
+}

@@ -1,0 +1,51 @@
+import CurlKit
+import SealKit
+import SystemKit
+
+/// Snapshot and thumbnail: small plain files beside the sealed media, as lists show them.
+extension Downloader {
+  private static let pictureLimit = 8 << 20
+
+  /// Fetches the pictures a manifest names; a failure is told and costs nothing else.
+  func fetchPictures(_ content: Content, _ manifest: Manifest) async {
+    guard manifest.snapshot != nil || manifest.thumbnail != nil else { return }
+    let snapshot = await fetch(manifest.snapshot, named: "snapshot", of: content)
+    let thumbnail = await fetch(manifest.thumbnail, named: "thumbnail", of: content)
+    // A lost name only hides a picture.
+    try? await library.setPictures(
+      content.id, snapshot: snapshot ?? content.snapshot, thumbnail: thumbnail ?? content.thumbnail)
+  }
+
+  /// The file name under `media`, or `nil` when there is no picture to be had.
+  private func fetch(_ picture: Manifest.Picture?, named kind: String, of content: Content) async -> String? {
+    guard let picture else { return nil }
+    do {
+      try client.policy.check(picture.address, for: "the \(kind)")
+      var address = picture.address
+      for _ in 0...HTTPPolicy.redirectLimit {
+        var request = Request(address, options: OriginClient.options(settings))
+        request.headers = ["Accept-Encoding: identity"]
+        let response = try await engine.perform(request, limit: Self.pictureLimit)
+        if let target = client.policy.target(of: response.head, from: address) {
+          address = target
+          continue
+        }
+        guard response.head.status == 200 else { throw OriginAnswer.error(response, address: address) }
+        guard picture.size.map({ $0 == Int64(response.body.count) }) ?? true,
+          picture.digest.map({ $0 == SHA256.hash(response.body) }) ?? true
+        else { throw KollusError(.badData, "\(kind).size or \(kind).sha256 does not fit the picture") }
+        let path = "\(home.mediaPath(of: content.mediaContentKey)).\(kind)"
+        try Files.write(response.body, to: path)
+        return String(path.dropFirst(home.mediaPath.utf8.count + 1))
+      }
+      throw KollusError(.refused, "too many redirects")
+    } catch {
+      let reason = (error as? CurlError)?.message ?? KollusError(any: error).message
+      sink.emit(
+        .note(
+          .warning, mediaContentKey: content.mediaContentKey,
+          message: "the \(kind) could not be had: \(reason)"))
+      return nil
+    }
+  }
+}

@@ -1,0 +1,339 @@
+package import CurlKit
+import SealKit
+package import SystemKit
+
+/// One thing to download, as the user named it.
+package struct DownloadRequest: Sendable {
+  package var reference: ContentReference
+  /// Virtual folder to put it in; `nil` leaves a known content where it is.
+  package var folder: String?
+
+  package init(_ reference: ContentReference, folder: String? = nil) {
+    (self.reference, self.folder) = (reference, folder)
+  }
+}
+
+/// What became of one content of a request.
+package struct DownloadOutcome: Sendable {
+  /// The key as far as it is known.
+  package let mediaContentKey: String?
+  package let result: Result<Content, KollusError>
+  /// Bytes that a run would still have to fetch; only told by a dry run.
+  package var pending: Int64 = 0
+}
+
+/// Downloads contents: resolves them all, checks the room for all, then fetches a few at once.
+package struct Downloader: Sendable {
+  let home: Home
+  let library: Library
+  let settings: Settings
+  let sink: any EventSink
+  let engine: TransferEngine
+  let client: OriginClient
+  let workers: WorkerThreads
+  let memory: MemoryBudget
+
+  /// `bytesPerSecond` limits all transfers together.
+  package init(
+    home: Home, library: Library, settings: Settings, sink: any EventSink, bytesPerSecond: Int64? = nil
+  ) throws(KollusError) {
+    (self.home, self.library, self.settings, self.sink) = (home, library, settings, sink)
+    do throws(CurlError) {
+      engine = try TransferEngine(bytesPerSecond: bytesPerSecond)
+    } catch {
+      throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
+    }
+    client = OriginClient(engine: engine, settings: settings)
+    workers = WorkerThreads(3)
+    memory = MemoryBudget(40 << 20)
+  }
+
+  /// Ends the threads; to be called once after the last run.
+  package func close() {
+    engine.stop()
+    workers.close()
+  }
+
+  /// Downloads everything asked for; one outcome for each content, in the order of the requests.
+  ///
+  /// When the task is cancelled, what was not done has an outcome of kind `interrupted`.
+  package func run(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
+    do {
+      try Files.makeFolder(home.mediaPath)
+    } catch {
+      return requests.map { _ in DownloadOutcome(mediaContentKey: nil, result: .failure(KollusError(error))) }
+    }
+    let prepared = await mapConcurrently(requests, limit: max(4, settings.jobs)) { await prepare($0) }.flatMap
+    { $0 }
+    let shortage = spaceShortage(prepared)
+    let state = QueueState()
+    return await mapConcurrently(prepared, limit: settings.jobs) { item in
+      switch item {
+      case .settled(let outcome): return outcome
+      case .fetch(let content):
+        let key = content.mediaContentKey
+        if let error = shortage ?? state.stop {
+          let error = error.of(key)
+          sink.emit(.downloadContent(content.progress, error: error))
+          return DownloadOutcome(mediaContentKey: key, result: .failure(error))
+        }
+        let result = await fetch(content)
+        // A full disk stops the queue: what is sound stays, nothing more is begun.
+        if case .failure(let error) = result, error.kind == .noSpace { state.stop(for: error) }
+        return DownloadOutcome(mediaContentKey: key, result: result)
+      }
+    }
+  }
+
+  /// Says what `run` would do, sending nothing but the requests for manifests and storing nothing.
+  package func rehearse(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
+    await mapConcurrently(requests, limit: max(4, settings.jobs)) { request in
+      do {
+        if let known = try await known(request), known.isDownloaded, isIntact(known) {
+          return [DownloadOutcome(mediaContentKey: known.mediaContentKey, result: .success(known))]
+        }
+        let sources = try await resolve(request, known: nil)
+        return await sources.asyncMap { source in
+          let key = source.manifest.content.mediaContentKey
+          if let refusal = refusal(of: source.manifest) {
+            return DownloadOutcome(mediaContentKey: key, result: .failure(refusal))
+          }
+          var content = source.manifest.content
+          let stored = try? await library.content(key)  // Only a better figure; the rehearsal goes on without.
+          content.downloadSize = stored?.fileSize == content.fileSize ? stored?.downloadSize ?? 0 : 0
+          return DownloadOutcome(
+            mediaContentKey: key, result: .success(content), pending: content.fileSize - content.downloadSize)
+        }
+      } catch {
+        return [DownloadOutcome(mediaContentKey: request.key, result: .failure(KollusError(any: error)))]
+      }
+    }.flatMap { $0 }
+  }
+
+  // MARK: Preparing
+
+  private enum Prepared: Sendable {
+    case settled(DownloadOutcome)
+    case fetch(Content)
+  }
+
+  /// Finds out what a request means and stores what the origin says of it.
+  private func prepare(_ request: DownloadRequest) async -> [Prepared] {
+    var key = request.key
+    do {
+      let known = try await known(request)
+      key = known?.mediaContentKey ?? key
+      if let known {
+        if known.isDownloaded {
+          guard isIntact(known) else { return [.fetch(known)] }
+          sink.emit(.downloadContent(known.progress, error: nil))
+          return [.settled(DownloadOutcome(mediaContentKey: key, result: .success(known)))]
+        }
+        // Another process is at it: join it, the origin need not be asked.
+        if try home.lock(content: known.id) == nil { return [.fetch(known)] }
+        try checkPatience(known)
+      }
+      var prepared: [Prepared] = []
+      for source in try await resolve(request, known: known) {
+        prepared.append(await register(source, request: request))
+      }
+      return prepared
+    } catch {
+      let error = KollusError(any: error)
+      sink.emit(
+        .downloadContent(
+          ContentProgress(
+            mediaContentKey: key ?? "", title: "", isDownloaded: false, downloadSize: 0, fileSize: 0),
+          error: key.map(error.of) ?? error))
+      return [.settled(DownloadOutcome(mediaContentKey: key, result: .failure(key.map(error.of) ?? error)))]
+    }
+  }
+
+  /// The content that a request is known to mean, without asking the origin.
+  private func known(_ request: DownloadRequest) async throws -> Content? {
+    switch request.reference {
+    case .mediaContentKey(let key): try await library.content(key)
+    case .playURL(let address): try await library.content(ofPlayURL: urlDigest(address))
+    }
+  }
+
+  private func urlDigest(_ address: WebAddress) -> [UInt8] {
+    HMAC.sha256(Array(address.text.utf8), key: home.identity.key.derived("play url")).bytes
+  }
+
+  private func checkPatience(_ content: Content) throws {
+    guard content.notBefore > Int64(WallClock.now()) else { return }
+    throw KollusError(
+      .tryLater, code: content.failure?.code ?? 0,
+      "the server asked not to be called before \(WallClock.text(content.notBefore))",
+      hint: "run the same command again after that"
+    ).of(content.mediaContentKey)
+  }
+
+  /// Asks the origin, in the way the content was first had when there is no other.
+  func resolve(_ request: DownloadRequest, known: Content?) async throws -> [Source] {
+    var reference = request.reference
+    if case .mediaContentKey = reference, settings.origin == nil, let known,
+      let url = try await storedSource(known)?.playURL
+    {
+      reference = .playURL(url)
+    }
+    let key = known?.mediaContentKey ?? request.key
+    do {
+      return try await client.resolve(reference) { message in
+        sink.emit(.note(.retrying, mediaContentKey: key, message: message))
+      }
+    } catch let error as KollusError {
+      // A one-time URL serves once; what was fetched by it waits for a fresh one.
+      guard case .playURL = reference, error.kind == .refused, let known, known.downloadSize > 0 else {
+        throw error
+      }
+      throw KollusError(
+        .refused, code: KollusCode.needsFreshURL, "the play URL can no longer be resolved (\(error.message))",
+        hint: "what is stored is kept; run again with a fresh URL")
+    }
+  }
+
+  func storedSource(_ content: Content) async throws -> Source? {
+    try await library.source(of: content.id).flatMap {
+      Source(opening: $0, of: content.mediaContentKey, key: home.identity.key)
+    }
+  }
+
+  /// Why a content may not be downloaded at all.
+  private func refusal(of manifest: Manifest) -> KollusError? {
+    let key = manifest.content.mediaContentKey
+    if manifest.isIntro {
+      return KollusError(
+        .refused, code: KollusCode.introClip, "an intro clip is not downloaded", mediaContentKey: key)
+    }
+    if !manifest.isDownloadable {
+      return KollusError(
+        .refused, code: KollusCode.downloadForbidden,
+        "the origin does not allow this content to be downloaded",
+        mediaContentKey: key)
+    }
+    if manifest.content.needsLicence {
+      return KollusError(
+        .refused, code: KollusCode.unsupported,
+        "this content needs a licence by a DRM callback, which this version cannot ask for",
+        hint: "use a version of kollus that knows licences", mediaContentKey: key)
+    }
+    return nil
+  }
+
+  private func register(_ source: Source, request: DownloadRequest) async -> Prepared {
+    let key = source.manifest.content.mediaContentKey
+    do {
+      if source.manifest.isIntro, let refusal = refusal(of: source.manifest),
+        case .playURL = request.reference
+      {
+        sink.emit(.note(.skipped, mediaContentKey: key, message: "\(refusal.message) (\(refusal.code))"))
+      }
+      if let refusal = refusal(of: source.manifest) { throw refusal }
+      if let stored = try await library.content(key), stored.needsLicence { throw Self.needsLicence(key) }
+      let content = try await store(source, request: request)
+      if content.isDownloaded, isIntact(content) {
+        sink.emit(.downloadContent(content.progress, error: nil))
+        return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
+      }
+      sink.emit(.note(.resolved, mediaContentKey: key, message: content.title))
+      return .fetch(content)
+    } catch {
+      let error = KollusError(any: error).of(key)
+      sink.emit(.downloadContent(source.manifest.content.progress, error: error))
+      return .settled(DownloadOutcome(mediaContentKey: key, result: .failure(error)))
+    }
+  }
+
+  /// A content that once had a DRM callback never loses it (design §3).
+  private static func needsLicence(_ key: String) -> KollusError {
+    KollusError(
+      .refused, code: KollusCode.unsupported,
+      "this content once had a DRM callback, and this version cannot ask for licences",
+      hint: "use a version of kollus that knows licences", mediaContentKey: key)
+  }
+
+  func store(_ source: Source, request: DownloadRequest) async throws -> Content {
+    var content = source.manifest.content
+    var digest: [UInt8]?
+    content.clientUserID = settings.cuid ?? ""
+    if case .playURL(let address) = request.reference {
+      let claims = try PlayURL(address)
+      content.clientUserID = claims.clientUserID ?? content.clientUserID
+      content.userValues = claims.userValuesJSON
+      digest = urlDigest(address)
+    }
+    return try await library.register(
+      content, source: try source.sealed(under: home.identity.key), playURL: digest, folder: request.folder)
+  }
+
+  // MARK: Room
+
+  /// The refusal when the disk has no room for all that is to be fetched, plus the reserve.
+  private func spaceShortage(_ prepared: [Prepared]) -> KollusError? {
+    var needed: Int64 = 0
+    for case .fetch(let content) in prepared {
+      // Room is reserved when a file is made, so what a partial file takes is taken already.
+      let taken = (try? Files.information(home.mediaPath(of: content.mediaContentKey)))?.allocated ?? 0
+      let whole = content.fileSize + content.fileSize / 128 + (64 << 10)
+      needed += content.isDownloaded ? 0 : max(0, whole - taken)
+    }
+    guard needed > 0, let free = try? Files.freeSpace(at: home.mediaPath) else { return nil }
+    let (wanted, overflow) = needed.addingReportingOverflow(settings.reserve.bytes)
+    guard overflow || wanted > free else { return nil }
+    return KollusError(
+      .noSpace, code: KollusCode.storageFull,
+      "not enough space: \(needed) bytes are to be stored and \(settings.reserve.bytes) kept free, \(free) are free",
+      hint: "free some space, or lower 'reserve' in the configuration")
+  }
+
+  /// Whether the file of a ready content is as it was left, told without reading it.
+  func isIntact(_ content: Content) -> Bool {
+    guard let file = try? Files.information(home.mediaPath(of: content.mediaContentKey)) else { return false }
+    return file.modified == content.fileStamp
+  }
+}
+
+/// Says whether the queue was stopped.
+private final class QueueState: Sendable {
+  private let state = Protected<KollusError?>(nil)
+  var stop: KollusError? { state.withLock { $0 } }
+  func stop(for error: KollusError) { state.withLock { $0 = $0 ?? error } }
+}
+
+extension DownloadRequest {
+  /// The key, when that is how the content was named.
+  var key: String? {
+    if case .mediaContentKey(let key) = reference { key } else { nil }
+  }
+}
+
+extension Home {
+  /// Where the media of a content lies; the name tells nothing of the key and holds nothing of it.
+  package func mediaPath(of mediaContentKey: String) -> String {
+    "\(mediaPath)/\(Hex.encode(SHA256.hash(Array(mediaContentKey.utf8)).bytes.prefix(16))).sealed"
+  }
+}
+
+extension KollusError {
+  /// Any error as one of ours.
+  init(any error: any Error) {
+    switch error {
+    case let error as KollusError: self = error
+    case is CancellationError:
+      self.init(
+        .interrupted, code: KollusCode.cancelled, "interrupted", hint: "run the same command again to go on")
+    case let error as SystemError: self.init(error)
+    default: self.init(.internalFailure, "unexpected failure: \(error)")
+    }
+  }
+}
+
+extension Sequence where Element: Sendable {
+  fileprivate func asyncMap<Result>(_ body: (Element) async -> Result) async -> [Result] {
+    var results: [Result] = []
+    for element in self { results.append(await body(element)) }
+    return results
+  }
+}

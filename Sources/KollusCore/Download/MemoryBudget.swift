@@ -1,0 +1,72 @@
+import Synchronization
+
+/// Keeps the buffers of all downloads together under a bound; later ones wait their turn.
+final class MemoryBudget: Sendable {
+  private struct State {
+    var free: Int
+    var waiting: [(amount: Int, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  /// Bytes to share out.
+  let total: Int
+  private let state: Mutex<State>
+
+  init(_ total: Int) {
+    self.total = total
+    state = Mutex(State(free: total))
+  }
+
+  /// Waits for `amount` bytes, at most the total, runs `body` and gives them back.
+  func with<Result: Sendable>(_ amount: Int, _ body: () async throws -> Result) async rethrows -> Result {
+    let amount = min(amount, total)
+    await withCheckedContinuation { continuation in
+      let isGiven = state.withLock { state in
+        guard state.waiting.isEmpty, state.free >= amount else {
+          state.waiting.append((amount, continuation))
+          return false
+        }
+        state.free -= amount
+        return true
+      }
+      if isGiven { continuation.resume() }
+    }
+    defer { giveBack(amount) }
+    return try await body()
+  }
+
+  private func giveBack(_ amount: Int) {
+    let ready = state.withLock { state in
+      state.free += amount
+      var ready: [CheckedContinuation<Void, Never>] = []
+      while let first = state.waiting.first, first.amount <= state.free {
+        state.free -= first.amount
+        ready.append(state.waiting.removeFirst().continuation)
+      }
+      return ready
+    }
+    for continuation in ready { continuation.resume() }
+  }
+}
+
+/// Runs `body` over `items`, at most `limit` at once; results come in the order of the items.
+func mapConcurrently<Item: Sendable, Result: Sendable>(
+  _ items: [Item], limit: Int, _ body: @escaping @Sendable (Item) async -> Result
+) async -> [Result] {
+  await withTaskGroup(of: (Int, Result).self) { group in
+    var results = [Result?](repeating: nil, count: items.count)
+    var next = 0
+    while next < min(limit, items.count) {
+      let index = next
+      group.addTask { (index, await body(items[index])) }
+      next += 1
+    }
+    while let (index, result) = await group.next() {
+      results[index] = result
+      guard next < items.count else { continue }
+      let following = next
+      group.addTask { (following, await body(items[following])) }
+      next += 1
+    }
+    return results.compactMap { $0 }
+  }
+}

@@ -1,0 +1,127 @@
+import CurlKit
+import Synchronization
+import SystemKit
+
+/// Sorts the body of one media request into segment buffers.
+///
+/// Bytes are kept only where the answer's own range puts them, and only for segments that are wanted.
+/// Every call comes from the engine's thread; the lock is for the one look at the end.
+final class SegmentReceiver: BodyReceiver {
+  /// The beginning of a segment whose end has not come yet.
+  struct Piece: Sendable {
+    let index: Int
+    let buffer: AlignedBuffer
+  }
+
+  private struct State {
+    var answer: MediaAnswer?
+    var source: SegmentSource?
+    var isAccepted = false
+    /// Where the next byte belongs in the object.
+    var position: Int64 = 0
+    var piece: Piece?
+    /// Bytes of the delivery that comes again which were already used.
+    var used = 0
+    var received: Int64 = 0
+  }
+
+  let errand: FetchState.Errand
+  /// First byte asked for.
+  let first: Int64
+  private let fetch: FetchState
+  private let judge: MediaJudge
+  private let pool: BufferPool
+  private let submit: @Sendable (Piece, SegmentSource) -> Void
+  private let began: @Sendable () -> Void
+  private let state: Mutex<State>
+
+  init(
+    _ errand: FetchState.Errand, continuing piece: Piece?, fetch: FetchState, judge: MediaJudge,
+    pool: BufferPool,
+    submit: @escaping @Sendable (Piece, SegmentSource) -> Void, began: @escaping @Sendable () -> Void
+  ) {
+    (self.errand, self.fetch, self.judge, self.pool) = (errand, fetch, judge, pool)
+    (self.submit, self.began) = (submit, began)
+    first =
+      errand.isWhole
+      ? 0 : fetch.layout.plainOffset(errand.segments.lowerBound) + Int64(piece?.buffer.count ?? 0)
+    state = Mutex(State(piece: piece))
+  }
+
+  /// Whether the request names a range; one for everything, of an object not met before, need not.
+  var asksRange: Bool {
+    let isAll = first == 0 && errand.segments.count == fetch.layout.segmentCount
+    return !errand.isWhole && !(isAll && errand.validator == nil)
+  }
+
+  /// Last byte asked for.
+  var last: Int64 {
+    fetch.layout.plainOffset(errand.segments.upperBound - 1)
+      + Int64(fetch.layout.plainLength(errand.segments.upperBound - 1)) - 1
+  }
+
+  /// What came of the request: the answer, bytes received, whether all asked for is here, what is left over.
+  func outcome() -> (
+    answer: MediaAnswer?, isAccepted: Bool, received: Int64, isSatisfied: Bool, piece: Piece?
+  ) {
+    state.withLock { state in
+      (state.answer, state.isAccepted, state.received, state.isAccepted && state.position > last, state.piece)
+    }
+  }
+
+  var canResume: Bool { pool.isReady }
+
+  func begin(_ head: ResponseHead) -> Bool {
+    let answer = judge.judge(
+      head, from: errand.address, first: asksRange ? first : nil, validator: errand.validator,
+      now: WallClock.now())
+    var isAccepted = false
+    let validator = Validator(head)
+    if case .body = answer { isAccepted = fetch.accept(errand, validator: validator) }
+    state.withLock { state in
+      state.answer = answer
+      state.isAccepted = isAccepted
+      state.position = first
+      state.source = SegmentSource(errand.address, validator: validator ?? errand.validator)
+    }
+    if isAccepted { began() }
+    return isAccepted
+  }
+
+  func receive(_ bytes: RawSpan) -> Reception {
+    state.withLock { state in
+      var offset = min(state.used, bytes.byteCount)
+      while offset < bytes.byteCount {
+        guard state.position <= last else { return .refused }
+        let index = fetch.layout.segment(at: state.position)
+        let within = Int(state.position - fetch.layout.plainOffset(index))
+        let length = fetch.layout.plainLength(index)
+        if state.piece == nil, within == 0, isWanted(index) {
+          guard let buffer = pool.take() else {
+            // The claim stays; only the buffer is waited for.
+            state.used = offset
+            return .later
+          }
+          state.piece = Piece(index: index, buffer: buffer)
+        }
+        let count = min(length - within, bytes.byteCount - offset)
+        if let piece = state.piece, piece.index == index {
+          piece.buffer.append(bytes.extracting(offset..<offset + count))
+          if within + count == length, let source = state.source {
+            state.piece = nil
+            fetch.arrived(index)
+            submit(piece, source)
+          }
+        }
+        offset += count
+        state.position += Int64(count)
+        state.received += Int64(count)
+      }
+      state.used -= min(state.used, bytes.byteCount)
+      return .taken
+    }
+  }
+
+  /// Range requests have claimed their segments; a whole body claims as it goes.
+  private func isWanted(_ index: Int) -> Bool { !errand.isWhole || fetch.claim(index) }
+}
