@@ -21,8 +21,13 @@ package struct Console: Sendable {
   /// Writes all of `text`; `false` when the reader has gone or the disk behind it is full.
   @discardableResult
   package func write(_ text: String) -> Bool {
-    var text = text
-    return text.withUTF8 { bytes in
+    unsafe write(text.utf8Span.span.bytes)
+  }
+
+  /// Writes all of `bytes`; `false` when the reader has gone or the disk behind it is full.
+  @discardableResult
+  package func write(_ bytes: RawSpan) -> Bool {
+    unsafe bytes.withUnsafeBytes { bytes in
       var done = 0
       while done < bytes.count {
         let count = unsafe Glibc.write(

@@ -9,7 +9,7 @@ import Synchronization
   private let sources: [any DispatchSourceSignal]
 
   /// Calls `handler` with the signal's number, on a queue of its own, each time one arrives.
-  package init(_ signals: [Int32] = [SIGINT, SIGTERM], _ handler: @escaping @Sendable (Int32) -> Void) {
+  package init(_ signals: [Int32] = [SIGINT, SIGTERM], handler: @escaping @Sendable (Int32) -> Void) {
     let queue = DispatchQueue(label: "kollus.signals")
     sources = signals.map { number in
       signal(number, SIG_IGN)

@@ -31,7 +31,7 @@ extension Downloader {
     } catch {
       let error = KollusError(any: error).of(key)
       let stored = (try? await library.content(key)) ?? content  // Only for the figures of the event.
-      sink.emit(.downloadContent(stored?.progress ?? content.progress, error: error))
+      sink.emit(.downloadContent(stored.progress, error: error))
       return .failure(error)
     }
   }
@@ -213,6 +213,7 @@ extension Downloader {
     _ attempt: inout Attempt
   ) async throws -> Source {
     let reference = old.playURL.map(ContentReference.playURL) ?? .mediaContentKey(content.mediaContentKey)
+    // The user values stay as they are: a play URL carries them, a key keeps those it was given.
     let request = DownloadRequest(reference)
     let sources = try await resolve(request, known: content)
     guard let fresh = sources.first(where: { $0.manifest.content.mediaContentKey == content.mediaContentKey })

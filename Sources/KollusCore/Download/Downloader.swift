@@ -1,15 +1,17 @@
-package import CurlKit
+import CurlKit
 import SealKit
-package import SystemKit
+import SystemKit
 
 /// One thing to download, as the user named it.
 package struct DownloadRequest: Sendable {
   package var reference: ContentReference
   /// Virtual folder to put it in; `nil` leaves a known content where it is.
   package var folder: String?
+  /// User values by their number, 0 to 99, for a content named by key; a play URL carries its own.
+  package var userValues: [Int: String]
 
-  package init(_ reference: ContentReference, folder: String? = nil) {
-    (self.reference, self.folder) = (reference, folder)
+  package init(_ reference: ContentReference, folder: String? = nil, userValues: [Int: String] = [:]) {
+    (self.reference, self.folder, self.userValues) = (reference, folder, userValues)
   }
 }
 
@@ -258,10 +260,12 @@ package struct Downloader: Sendable {
     var content = source.manifest.content
     var digest: [UInt8]?
     content.clientUserID = settings.cuid ?? ""
+    content.userValues = PlayURL.json(
+      userValues: request.userValues.sorted { $0.key < $1.key }.map { ("uservalue\($0.key)", $0.value) })
     if case .playURL(let address) = request.reference {
       let claims = try PlayURL(address)
       content.clientUserID = claims.clientUserID ?? content.clientUserID
-      content.userValues = claims.userValuesJSON
+      content.userValues = PlayURL.json(userValues: claims.userValues)
       digest = urlDigest(address)
     }
     return try await library.register(

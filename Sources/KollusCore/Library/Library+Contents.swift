@@ -26,11 +26,24 @@ extension Library {
 
   /// The content with this key, if it is known.
   package func content(_ mediaContentKey: String) throws(KollusError) -> Content? {
-    try query("\(Self.select) WHERE mck = ?", [.text(mediaContentKey)]).first
+    try first("\(Self.select) WHERE mck = ?", [.text(mediaContentKey)])
   }
 
   /// The contents that fit `selection`.
   package func contents(_ selection: Selection = Selection()) throws(KollusError) -> [Content] {
+    let (condition, values) = Self.condition(selection)
+    var contents: [Content] = []
+    try query("\(Self.select) \(condition)", values) { contents.append($0) }
+    return contents
+  }
+
+  /// Shows the contents that fit `selection` one by one, so that a library of any size needs no memory.
+  package func forEach(_ selection: Selection, _ body: @Sendable (Content) -> Void) throws(KollusError) {
+    let (condition, values) = Self.condition(selection)
+    try query("\(Self.select) \(condition)", values, body)
+  }
+
+  private static func condition(_ selection: Selection) -> (sql: String, values: [Value]) {
     var conditions: [String] = []
     var values: [Value] = []
     if let states = selection.states {
@@ -46,9 +59,7 @@ extension Library {
     if !selection.folder.isEmpty {
       conditions.append("(path = ? OR substr(path, 1, ?) = ?)")
       let prefix = selection.folder + "/"
-      values += [
-        .text(selection.folder), .integer(Int64(prefix.unicodeScalars.count)), .text(prefix),
-      ]
+      values += [.text(selection.folder), .integer(Int64(prefix.unicodeScalars.count)), .text(prefix)]
     }
     let order =
       switch selection.order {
@@ -57,15 +68,13 @@ extension Library {
       case .time: "downloaded_time DESC, content.id"
       case .size: "file_size DESC, content.id"
       }
-    return try query(
-      "\(Self.select) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order)", values)
+    return ("WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order)", values)
   }
 
   /// The content that a play URL, given by its digest, was found to mean.
   func content(ofPlayURL digest: [UInt8]) throws(KollusError) -> Content? {
-    try query(
-      "\(Self.select) WHERE content.id = (SELECT content_id FROM play_url WHERE digest = ?)", [.blob(digest)]
-    ).first
+    try first(
+      "\(Self.select) WHERE content.id = (SELECT content_id FROM play_url WHERE digest = ?)", [.blob(digest)])
   }
 
   /// What the origin said of a content, sealed.
@@ -94,13 +103,17 @@ extension Library {
     }
   }
 
-  private func query(_ sql: String, _ values: [Value]) throws(KollusError) -> [Content] {
+  private func first(_ sql: String, _ values: [Value]) throws(KollusError) -> Content? {
+    var found: Content?
+    try query(sql, values) { found = found ?? $0 }
+    return found
+  }
+
+  private func query(_ sql: String, _ values: [Value], _ body: (Content) -> Void) throws(KollusError) {
     do throws(SQLiteError) {
-      return try db.withStatement(sql) { row throws(SQLiteError) in
+      try db.withStatement(sql) { row throws(SQLiteError) in
         try row.bind(values)
-        var contents: [Content] = []
-        while try row.step() { contents.append(Content(row)) }
-        return contents
+        while try row.step() { body(Content(row)) }
       }
     } catch {
       throw KollusError(error, path: home.libraryPath)

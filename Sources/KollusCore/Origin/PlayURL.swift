@@ -46,8 +46,8 @@ struct PlayURL {
     }
   }
 
-  /// The user values as the JSON object that callbacks carry.
-  var userValuesJSON: String {
+  /// User values as the JSON object that callbacks carry.
+  static func json(userValues: [(name: String, value: String)]) -> String {
     var writer = JSONWriter()
     writer.beginObject()
     for (name, value) in userValues { writer.member(name, value) }

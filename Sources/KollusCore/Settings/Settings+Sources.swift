@@ -69,6 +69,34 @@ extension Settings {
     if name == "caFile", let path = caFile { caFile = Self.resolve(path, besides: file) }
   }
 
+  /// Writes `value` for `key` into the configuration file, or takes the key out; the rest stays as it is.
+  package static func change(file: String, key: SettingKey, to value: String?) throws(KollusError) {
+    var probe = Settings()
+    if let value, !key.assign(&probe, value) {
+      throw KollusError(
+        .usage, "'\(value)' is not a valid value for \(key.name)", hint: "expected \(key.expects)")
+    }
+    // A file that is not right is not made worse.
+    try probe.read(file, isRequired: false)
+    do {
+      let found = try Files.information(file) == nil ? [] : try Files.read(file, limit: 1 << 20)
+      var writer = JSONWriter()
+      writer.beginObject()
+      for (name, old) in found.isEmpty ? [] : Array(try JSON(parsing: found).members) where name != key.name {
+        writer.name(name)
+        writer.raw(old.rawText)
+      }
+      if let value { writer.member(key.name, value) }
+      writer.endObject()
+      try Files.makeFolder(Files.folder(of: file))
+      try Files.write(writer.bytes + [UInt8(ascii: "\n")], to: file)
+    } catch let error as SystemError {
+      throw KollusError(error)
+    } catch {
+      throw KollusError(.configuration, "the configuration \(file) is not right: \(error)")
+    }
+  }
+
   /// A path in the configuration is relative to the configuration's own folder.
   private static func resolve(_ path: String, besides file: String) -> String {
     path.hasPrefix("/") ? path : "\(Files.folder(of: file))/\(path)"

@@ -1,0 +1,106 @@
+import ArgumentKit
+import JSONKit
+import KollusCore
+import TerminalKit
+
+/// `kollus list`: what the library holds.
+struct ListCommand: Command {
+  static let scheme = Input<String?>.positional(
+    "URL", help: "A kollus://list URL, whose folder is then shown.")
+  static let states = Input<[String]>.options(
+    "state", nil, "STATE",
+    help: "Only this state: \(Content.State.allCases.map(\.rawValue).joined(separator: ", ")).")
+  static let recent = Input<Bool>.flag("recent", help: "Only what was downloaded within 7 days.")
+  static let sort = Input<Library.Selection.Order>.choice(
+    "sort", nil, "ORDER", default: .registered, help: "Order of the list.")
+  static let folder = Input<String?>.option(
+    "folder", nil, "PATH", help: "Only this virtual folder and those below it.")
+
+  static let spec = CommandSpec(
+    "list", "List the contents of the library.",
+    discussion: "Contents whose file is gone are marked missing first, and shown only with --state missing.",
+    inputs: [
+      scheme.declaration, states.declaration, recent.declaration, sort.declaration, folder.declaration,
+    ],
+    examples: ["kollus list", "kollus list --state failed --json", "kollus list --recent --sort time"])
+
+  var selection = Library.Selection()
+  var isRecent: Bool
+
+  init(_ given: ParsedArguments) throws(UsageError) {
+    isRecent = try given(Self.recent)
+    selection.order = try given(Self.sort)
+    for word in try given(Self.states) {
+      guard let state = Content.State(rawValue: word) else {
+        throw UsageError(
+          "'\(word)' is not a state",
+          hint: "states are \(Content.State.allCases.map(\.rawValue).joined(separator: ", "))")
+      }
+      selection.states = (selection.states ?? []).union([state])
+    }
+    if let path = try given(Self.folder) { selection.folder = try Usage.folder(path) }
+    guard let word = try given(Self.scheme) else { return }
+    do throws(KollusError) {
+      guard let request = try ContentReference.request(word), request.action == "list" else {
+        throw KollusError(.usage, "'\(word)' is no kollus://list URL")
+      }
+      selection.folder = request.folder ?? selection.folder
+    } catch {
+      throw UsageError(error.message, hint: error.hint)
+    }
+  }
+
+  func run(_ session: Session) async throws -> Int32 {
+    let library = try session.openLibrary()
+    var selection = selection
+    if isRecent { selection.downloadedSince = Int64(session.context.now()) - 7 * 86_400 }
+    let display = session.display()
+    try await library.tidy(display.sink)
+    display.close()
+    if session.common.json {
+      try await Self.writeJSON(selection, of: library, session)
+    } else {
+      try await Self.writeTable(selection, of: library, session)
+    }
+    return ExitStatus.done
+  }
+
+  /// Row by row: a library of any size is printed in the memory of one block.
+  private static func writeJSON(
+    _ selection: Library.Selection, of library: Library, _ session: Session
+  ) async throws {
+    let array = JSONArrayPrinter(session)
+    let mediaPath = library.home.mediaPath
+    do {
+      try await library.forEach(selection) { content in
+        array.append { content.write(to: &$0, mediaPath: mediaPath) }
+      }
+    } catch {
+      // Nothing at all is better than half a document; a block already printed cannot be called back.
+      if array.hasPrinted { array.end() }
+      throw error
+    }
+    array.end()
+  }
+
+  private static func writeTable(_ selection: Library.Selection, of library: Library, _ session: Session)
+    async throws
+  {
+    var rows: [[String]] = []
+    for content in try await library.contents(selection) {
+      let size = ByteCountText(content.fileSize).description
+      let progress = content.isDownloaded ? size : "\(content.progress.percent)% of \(size)"
+      rows.append([content.mediaContentKey, content.state.rawValue, progress, content.folder, content.title])
+    }
+    guard !rows.isEmpty else {
+      session.say("nothing here; 'kollus download' fetches contents")
+      return
+    }
+    let table = Table([
+      .init("KEY", .left, minimumWidth: 8, canShrink: true), .init("STATE", .left), .init("SIZE", .right),
+      .init("FOLDER", .left, minimumWidth: 6, canShrink: true),
+      .init("TITLE", .left, minimumWidth: 10, canShrink: true),
+    ])
+    session.write(table.render(rows, width: session.context.outputColumns()).joined(separator: "\n") + "\n")
+  }
+}

@@ -1,0 +1,32 @@
+import Glibc
+import KollusCore
+import SystemKit
+
+extension Context {
+  /// The real world; files made from here on are for their owner alone.
+  package static func live() -> Context {
+    umask(0o077)
+    ProcessContext.ignoreBrokenPipes()
+    let environment = ProcessContext.environment()
+    let isDumb = environment["TERM"] ?? "dumb" == "dumb"
+    return Context(
+      environment: environment,
+      standardOutput: { Console.standardOutput.write($0) },
+      standardError: { Console.standardError.write($0) },
+      standardInputLines: { try ProcessContext.standardInputLines(limit: 16 << 20) },
+      terminalColumns: {
+        Console.standardError.isTerminal && !isDumb ? Console.standardError.columns : nil
+      },
+      outputColumns: { Console.standardOutput.isTerminal ? Console.standardOutput.columns : nil },
+      now: { WallClock.now() },
+      machineID: {
+        // Made once when the system is installed; containers may have neither.
+        for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
+          let text = (try? Files.read(path, limit: 4_096)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+          if let word = text.split(whereSeparator: \.isWhitespace).first { return String(word) }
+        }
+        return ""
+      },
+      watchSignals: { SignalWatch(handler: $0) })
+  }
+}

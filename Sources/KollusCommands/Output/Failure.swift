@@ -1,0 +1,45 @@
+import JSONKit
+import KollusCore
+import TerminalKit
+
+/// How a failure is shown.
+enum Failure {
+  /// Any error as one that can be shown.
+  static func of(_ error: any Error) -> KollusError {
+    if let error = error as? KollusError { return error }
+    if error is CancellationError {
+      return KollusError(
+        .interrupted, code: KollusCode.cancelled, "interrupted", hint: "run the same command again to go on")
+    }
+    return KollusError(.internalFailure, "unexpected failure: \(error)")
+  }
+
+  /// Lines for people: the item, what failed, the code, the way out.
+  static func text(_ error: KollusError) -> String {
+    let item = error.mediaContentKey.map { "\($0.terminalSafe): " } ?? ""
+    let code = error.code == 0 ? "" : " (\(error.code))"
+    let hint = error.hint.map { "hint: \($0.terminalSafe)\n" } ?? ""
+    return "error: \(item)\(error.message.terminalSafe)\(code)\n\(hint)"
+  }
+
+  /// One JSON object.
+  static func json(_ error: KollusError) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.name("error")
+    write(error, to: &writer)
+    writer.member("status", Int(ExitStatus.of(error.kind)))
+    writer.member("mediaContentKey", error.mediaContentKey)
+    writer.endObject()
+    return writer.text
+  }
+
+  /// `{"code":…,"message":…,"hint":…}`, the form of every `error` member.
+  static func write(_ error: KollusError, to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("code", error.code)
+    writer.member("message", error.message)
+    writer.member("hint", error.hint)
+    writer.endObject()
+  }
+}

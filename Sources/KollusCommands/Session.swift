@@ -1,0 +1,84 @@
+import KollusCore
+import Synchronization
+import SystemKit
+import TerminalKit
+
+/// What a running command works with: the world, the common inputs, and the ways to speak.
+final class Session: Sendable {
+  let context: Context
+  let common: CommonInputs
+  private let hasLostOutput = Atomic(false)
+
+  init(context: Context, common: CommonInputs) {
+    (self.context, self.common) = (context, common)
+  }
+
+  /// Whether everything that was printed could be.
+  var isHeard: Bool { !hasLostOutput.load(ordering: .relaxed) }
+
+  // MARK: Where things are
+
+  var homePath: String {
+    let environment = context.environment
+    if let home = common.home ?? environment["KOLLUS_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) { return home }
+    if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/kollus" }
+    return "\(environment["HOME"] ?? ".")/.local/share/kollus"
+  }
+
+  /// The configuration file, and whether the user named it.
+  var configPath: (path: String, isNamed: Bool) {
+    let environment = context.environment
+    if let config = common.config ?? environment["KOLLUS_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 }) {
+      return (config, true)
+    }
+    if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+      return ("\(folder)/kollus/config.json", false)
+    }
+    return ("\(environment["HOME"] ?? ".")/.config/kollus/config.json", false)
+  }
+
+  func settings(_ flags: [(name: String, value: String?)] = []) throws(KollusError) -> Settings {
+    let (path, isNamed) = configPath
+    return try Settings.load(
+      file: path, isRequired: isNamed, environment: context.environment,
+      flags: flags.compactMap { flag in flag.value.map { (flag.name, $0) } })
+  }
+
+  func openHome() throws(KollusError) -> Home {
+    try Home(opening: homePath, machineID: context.machineID())
+  }
+
+  func openLibrary() throws(KollusError) -> Library { try Library(try openHome()) }
+
+  /// The content with this key, or the error that says there is none.
+  func content(_ key: String, in library: Library) async throws -> Content {
+    guard let content = try await library.content(key) else {
+      throw KollusError(
+        .unknownContent, code: KollusCode.notDownloaded, "no such content in the library",
+        hint: "'kollus list' shows what is there", mediaContentKey: key)
+    }
+    return content
+  }
+
+  // MARK: Speaking
+
+  /// Writes to standard output as it is.
+  func write(_ text: String) {
+    if !context.standardOutput(text) { hasLostOutput.store(true, ordering: .relaxed) }
+  }
+
+  /// A line for people, unless JSON or quiet was asked for.
+  func say(_ line: String) {
+    if !common.json, !common.quiet, common.events == nil { write(line + "\n") }
+  }
+
+  /// One JSON document.
+  func write(json: String) { write(json + "\n") }
+
+  /// Tells a failure on standard error, in the form that was asked for.
+  func tell(_ error: KollusError) {
+    // Merely offline is nothing a person must act on.
+    if common.quiet, error.kind == .tryLater { return }
+    _ = context.standardError(common.json ? Failure.json(error) + "\n" : Failure.text(error))
+  }
+}

@@ -1,0 +1,145 @@
+import SystemKit
+
+extension Library {
+  /// Marks ready contents whose file is gone as `missing` and tells of each (design §5).
+  ///
+  /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
+  package func tidy(_ sink: any EventSink) async throws {
+    guard let names = try? Files.names(in: home.mediaPath) else { return }
+    var selection = Selection()
+    selection.states = [.ready]
+    let present = Set(names)
+    let gone = try contents(selection).filter { content in
+      !present.contains(
+        String(home.mediaPath(of: content.mediaContentKey).dropFirst(home.mediaPath.utf8.count + 1)))
+    }
+    guard !gone.isEmpty else { return }
+    try await setMissing(gone.map(\.id))
+    for content in gone {
+      sink.emit(
+        .note(
+          .missing, mediaContentKey: content.mediaContentKey, message: "its file is gone; download it again"))
+    }
+  }
+
+  /// Removes a content: its key is destroyed first, then its files, then what is known of it.
+  ///
+  /// Throws `tryLater` while another process works on it.
+  package func remove(_ content: Content, _ sink: any EventSink) async throws {
+    let key = content.mediaContentKey
+    guard let lock = try home.lock(content: content.id) else {
+      throw KollusError(
+        .tryLater, "another process works on this content",
+        hint: "end it, or wait for it, and run the command again"
+      ).of(key)
+    }
+    defer { withExtendedLifetime(lock) {} }
+    do throws(SystemError) {
+      let path = home.mediaPath(of: key)
+      try SealedFile.destroy(path)
+      for leftover in [".new", ".snapshot", ".thumbnail"] { try Files.remove(path + leftover) }
+    } catch {
+      throw KollusError(error).of(key)
+    }
+    try await delete(content.id)
+    sink.emit(.note(.removed, mediaContentKey: key, message: content.title))
+  }
+
+  /// What a check of stored bytes found.
+  package struct Soundness: Sendable {
+    package let segments: Int
+    /// Segments that are damaged or absent, in order.
+    package let damaged: [Int]
+  }
+
+  /// Reads every segment of a ready content and checks it against its tag and digest.
+  ///
+  /// Damage makes the content `failed` until it is downloaded again, which fetches only what is bad.
+  package func verify(_ content: Content, _ sink: any EventSink) async throws -> Soundness {
+    let key = content.mediaContentKey
+    guard content.isDownloaded || content.failure?.code == KollusCode.damaged else {
+      throw KollusError(
+        .badData, code: KollusCode.notComplete, "the content is not downloaded (\(content.state.rawValue))",
+        hint: "download it first"
+      ).of(key)
+    }
+    guard let lock = try home.lock(content: content.id) else {
+      throw KollusError(
+        .tryLater, "another process works on this content", hint: "wait for it and run the command again"
+      ).of(key)
+    }
+    defer { withExtendedLifetime(lock) {} }
+    let path = home.mediaPath(of: key)
+    let file: SealedFile
+    do throws(KollusError) {
+      guard let opened = try SealedFile.open(path, deviceKey: home.identity.key) else {
+        throw KollusError(
+          .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again")
+      }
+      file = opened
+    } catch {
+      if error.kind == .badData { try await setDamaged(content.id, holding: 0, error) }
+      throw error.of(key)
+    }
+    let scan = try await file.scan(digests: [], isPartial: false)
+    guard scan.damaged.isEmpty else {
+      let error = KollusError(
+        .badData, code: KollusCode.damaged, SegmentScan.text(of: scan.damaged),
+        hint: "run 'kollus download' for it: only the damaged segments are fetched")
+      try await setDamaged(content.id, holding: scan.size(file.layout), error)
+      sink.emit(.note(.damaged, mediaContentKey: key, message: error.message))
+      return Soundness(segments: file.layout.segmentCount, damaged: scan.damaged)
+    }
+    if content.isDownloaded {
+      do throws(SystemError) {
+        try await setStampIfNeeded(content, file.information().modified)
+      } catch {
+        throw KollusError(error, code: KollusCode.readFile)
+      }
+    }
+    return Soundness(segments: file.layout.segmentCount, damaged: [])
+  }
+
+  private func setStampIfNeeded(_ content: Content, _ stamp: Int64) async {
+    guard content.fileStamp != stamp else { return }
+    // Without it, the next download only reads the file once more.
+    try? await setStamp(content.id, stamp)
+  }
+
+  /// Writes the plain bytes of a ready content without a licence to `output`, in order.
+  ///
+  /// Throws `licence` for a content with a DRM callback, `badData` for a damaged one.
+  package nonisolated func export(_ content: Content, to output: (RawSpan) throws -> Void) throws {
+    let key = content.mediaContentKey
+    guard !content.needsLicence else {
+      throw KollusError(
+        .licence, code: KollusCode.downloadForbidden, "a content with a DRM callback is not exported",
+        hint: "play it instead"
+      ).of(key)
+    }
+    guard content.isDownloaded else {
+      throw KollusError(
+        .badData, code: KollusCode.notComplete, "the content is not downloaded (\(content.state.rawValue))",
+        hint: "download it first"
+      ).of(key)
+    }
+    guard let file = try SealedFile.open(home.mediaPath(of: key), deviceKey: home.identity.key) else {
+      throw KollusError(
+        .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again"
+      ).of(key)
+    }
+    guard file.mediaContentKey == key, file.layout.size == content.fileSize else {
+      throw KollusError(
+        .badData, code: KollusCode.damaged, "the media file belongs to another content",
+        hint: "download the content again"
+      ).of(key)
+    }
+    try file.forEachSegment(output)
+  }
+
+  /// Marks a content damaged after a reader met bytes that are not sound.
+  package func noteDamage(_ content: Content, _ error: KollusError) async {
+    // The reader's own error is the one to tell.
+    try? await setDamaged(content.id, holding: content.downloadSize, error)
+  }
+}
