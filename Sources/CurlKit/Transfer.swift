@@ -5,10 +5,14 @@ import Synchronization
 ///
 /// Invariant behind `@unchecked Sendable`: made on, used by and released on the engine's thread.
 @safe final class Transfer: @unchecked Sendable {
+  /// Who does not want bytes now.
+  private enum Pause { case none, rate, receiver }
+
   let easy: EasyHandle
   let ticket: Ticket
   private let receiver: any BodyReceiver
-  private(set) var isPaused = false
+  private var pause = Pause.none
+  var isPaused: Bool { pause != .none }
   private let completion: CheckedContinuation<ResponseHead, any Error>
   private let throttle: Throttle?
   private var lines: [(name: String, value: String)] = []
@@ -123,13 +127,13 @@ import Synchronization
 
   private func receive(_ bytes: RawSpan) -> Reception {
     if let throttle, !throttle.mayReceive {
-      isPaused = true
+      pause = .rate
       return .later
     }
     let reception = receiver.receive(bytes)
     switch reception {
     case .taken: throttle?.count(bytes.byteCount)
-    case .later: isPaused = true
+    case .later: pause = .receiver
     case .refused: break
     }
     return reception
@@ -137,8 +141,12 @@ import Synchronization
 
   /// Lets a paused transfer go on when its receiver and the rate allow it.
   func resumeIfReady() -> Bool {
-    guard isPaused, throttle?.mayReceive ?? true, receiver.canResume else { return false }
-    isPaused = false  // First: the callback may run inside the call and pause again.
+    switch pause {
+    case .none: return false
+    case .rate: guard throttle?.mayReceive ?? true else { return false }
+    case .receiver: guard receiver.canResume else { return false }
+    }
+    pause = .none  // First: the callback may run inside the call and pause again.
     unsafe curl_easy_pause(easy.handle, CURLPAUSE_CONT)
     return true
   }

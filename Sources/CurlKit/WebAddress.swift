@@ -18,7 +18,7 @@ package struct WebAddress: Hashable, Sendable {
   ///
   /// `nil` for another scheme, a user or password in the URL, or anything libcurl does not accept.
   package init?(_ text: String, relativeTo base: WebAddress? = nil) {
-    guard text.utf8.count <= 8_192, !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }),
+    guard !text.isEmpty, text.utf8.count <= 8_192, !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }),
       let parts = unsafe curl_url()
     else { return nil }
     defer { unsafe curl_url_cleanup(parts) }

@@ -161,6 +161,14 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<5) func `a home that many processes make at once is one home`(_ round: Int)
+    async throws
+  {
+    let tool = try Tool(origin: site.url)
+    let processes = try (0..<8).map { _ in try tool.start("list", "--json") }
+    for process in processes { await process.wait().expect(0) }
+  }
+
   @Test func `a home of a newer version is refused`() async throws {
     try publish("a")
     let tool = try Tool(origin: site.url)

@@ -26,7 +26,13 @@ extension Downloader {
         }
         // The one that was joined has ended without success: its outcome is ours.
         if wasJoined, let failure = current.failure, current.state == .failed { throw failure }
-        return .success(try await transfer(current))
+        do {
+          return .success(try await transfer(current))
+        } catch {
+          let error = KollusError(any: error)
+          if error.kind != .interrupted { try await library.fail(content.id, error) }
+          throw error
+        }
       }
     } catch {
       let error = KollusError(any: error).of(key)
@@ -81,20 +87,19 @@ extension Downloader {
       attempt.preferred = fetch.currentAddress
       switch fetch.verdict {
       case nil:
+        guard fetch.isComplete else {
+          throw KollusError(.internalFailure, "a download ended before it was complete").of(key)
+        }
         return try await complete(content, file, source.manifest)
       case .startOver(let reason):
         try restart(content, because: reason, &attempt)
       case .fail(let error, let notBefore):
-        try await library.fail(content.id, error, holding: fetch.progress, notBefore: notBefore)
+        try await library.setProgress(content.id, fetch.progress)
+        try await library.fail(content.id, error, notBefore: notBefore)
         throw error
       case .resolve(let reason, let error):
-        do {
-          source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)
-        } catch {
-          let error = KollusError(any: error)
-          if error.kind != .interrupted { try await library.fail(content.id, error, holding: fetch.progress) }
-          throw error
-        }
+        try await library.setProgress(content.id, fetch.progress)
+        source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)
         content = try await library.content(key) ?? content
       }
     }
@@ -141,7 +146,7 @@ extension Downloader {
         return (isLarge ? try file.forLargeWrites() : file, scan)
       }
     }
-    if content.downloadSize > 0, attempt.restarts == 0 {
+    if attempt.restarts == 0, SealedFile.holdsSegments(path, deviceKey: home.identity.key) {
       try restart(content, because: "what is stored does not belong to what the origin has now", &attempt)
     }
     let file = try SealedFile.create(
@@ -166,9 +171,8 @@ extension Downloader {
         pool: pool)
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await media.run() }
-          if layout.segmentCount > 1 { group.addTask { try await keepProgress(content.id, fetch) } }
-          try await group.next()
+          group.addTask { try await keepProgress(content.id, fetch) }
+          try await media.run()
           group.cancelAll()
         }
       } catch {
@@ -181,8 +185,8 @@ extension Downloader {
   /// Writes the progress once a second, for those who join and for a list meanwhile.
   private func keepProgress(_ id: Int64, _ fetch: FetchState) async throws {
     var written = fetch.progress
-    while !Task.isCancelled {
-      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+    // The sleep ends early when the transfers have ended, one way or the other.
+    while (try? await Task.sleep(for: .seconds(1))) != nil {
       let progress = fetch.progress
       if progress != written { try await library.setProgress(id, progress) }
       written = progress
@@ -280,12 +284,15 @@ extension Downloader {
   private func checkWhole(_ content: Content, _ file: SealedFile, _ digest: Digest) async throws {
     guard try await file.wholeDigest() != digest else { return }
     try SealedFile.destroy(file.path)
-    let error = KollusError(
+    try await library.setProgress(content.id, 0)
+    sink.emit(
+      .note(
+        .restarted, mediaContentKey: content.mediaContentKey, message: "the bytes are wrong and were dropped")
+    )
+    throw KollusError(
       .badData, code: KollusCode.damaged, "the media does not have the digest media.sha256 of the manifest",
       hint: "tell the people who run the origin"
     ).of(content.mediaContentKey)
-    try await library.fail(content.id, error, holding: 0)
-    throw error
   }
 
   /// Reads a ready content whose file was touched; `nil` when segments must be fetched again.

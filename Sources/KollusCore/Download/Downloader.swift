@@ -182,8 +182,8 @@ package struct Downloader: Sendable {
     }
     let key = known?.mediaContentKey ?? request.key
     do {
-      return try await client.resolve(reference) { message in
-        sink.emit(.note(.retrying, mediaContentKey: key, message: message))
+      return try await client.resolve(reference) { note, message in
+        sink.emit(.note(note, mediaContentKey: key, message: message))
       }
     } catch let error as KollusError {
       // A one-time URL serves once; what was fetched by it waits for a fresh one.

@@ -30,6 +30,8 @@ final class FetchState: Sendable {
     let address: WebAddress
     /// Where a redirect led, until that fails.
     var target: WebAddress?
+    /// Redirects followed since an answer was of use.
+    var redirects = 0
     /// What the object is known by here; told with every request.
     var validator: Validator?
     var answersRanges = true
@@ -155,19 +157,29 @@ final class FetchState: Sendable {
     }
   }
 
-  /// Whether a stream that comes by segment `index` should keep its bytes.
+  /// Whether a stream that comes by segment `index` has a use for it.
+  func isWanted(_ index: Int) -> Bool { state.withLock { $0.plan.isMissing(index) } }
+
+  /// Takes segment `index` for a stream that comes by it; `false` when someone else has it.
   func claim(_ index: Int) -> Bool { state.withLock { $0.plan.claim(index) } }
 
   // MARK: What happened to a request
 
   /// Tells whether bytes with this validator from that mirror may join those stored.
   ///
-  /// `false` sets the verdict: what is stored must go.
-  func accept(_ errand: Errand, validator: Validator?) -> Bool {
+  /// `isPlain` says that the request named no range. After `false` the body is not taken: another request
+  /// is needed, or the verdict says that what is stored must go.
+  func accept(_ errand: Errand, validator: Validator?, isPlain: Bool) -> Bool {
     state.withLock { state in
       guard state.verdict == nil else { return false }
+      state.mirrors[errand.mirror].redirects = 0
       if state.mirrors[errand.mirror].validator == nil { state.mirrors[errand.mirror].validator = validator }
       guard digests.isEmpty else { return true }
+      // Without any proof, only the bytes of one single answer belong together.
+      if state.joined == nil, validator == nil, !isPlain {
+        for index in state.mirrors.indices { state.mirrors[index].answersRanges = false }
+        return false
+      }
       let source = SegmentSource(errand.address, validator: validator)
       guard let joined = state.joined else {
         state.joined = source
@@ -196,10 +208,16 @@ final class FetchState: Sendable {
   }
 
   /// A transfer ended; what it claimed and did not bring is missing again.
-  func end(_ errand: Errand) {
+  ///
+  /// `partial` is the segment it was in the middle of.
+  func end(_ errand: Errand, partial: Int?) {
     state.withLock { state in
-      state.plan.giveBack(errand.segments)
-      if errand.isWhole { state.isWholeTaken = false }
+      if errand.isWhole {
+        state.isWholeTaken = false
+        if let partial { state.plan.giveBack(partial..<partial + 1) }
+      } else {
+        state.plan.giveBack(errand.segments)
+      }
     }
   }
 
@@ -209,6 +227,13 @@ final class FetchState: Sendable {
       guard state.verdict == nil else { return nil }
       switch failure {
       case .redirect(let target):
+        state.mirrors[errand.mirror].redirects += 1
+        guard state.mirrors[errand.mirror].redirects <= HTTPPolicy.redirectLimit * connections else {
+          return Self.blame(
+            &state, errand,
+            KollusError(
+              .refused, code: KollusCode.mediaURL, "\(errand.address.display) redirects too many times"))
+        }
         state.mirrors[errand.mirror].target = target
         return nil
       case .noRanges:
@@ -290,11 +315,12 @@ final class FetchState: Sendable {
 
   // MARK: What happened to a segment
 
-  /// All bytes of a segment are here and go to the disk.
-  func arrived(_ index: Int) {
+  /// All bytes of a segment are here; `true` when they are to go to the disk.
+  func arrived(_ index: Int) -> Bool {
     state.withLock { state in
-      state.plan.arrive(index)
+      guard state.plan.arrive(index) else { return false }
       state.sealing += 1
+      return true
     }
   }
 

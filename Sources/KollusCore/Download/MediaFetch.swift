@@ -82,7 +82,7 @@ struct MediaFetch: Sendable {
       let failure = try await perform(errand, receiver)
       held = receiver.outcome().piece
       heldFor = (errand.mirror, errand.validator)
-      fetch.end(errand)
+      fetch.end(errand, partial: held?.index)
       if let failure { fetch.failed(errand, failure, now: WallClock.now()) }
     }
   }
@@ -104,8 +104,9 @@ struct MediaFetch: Sendable {
     } catch let error as CurlError {
       failure = error
     } catch {
-      if let piece = receiver.outcome().piece { pool.giveBack(piece.buffer) }
-      fetch.end(errand)
+      let piece = receiver.outcome().piece
+      fetch.end(errand, partial: piece?.index)
+      if let piece { pool.giveBack(piece.buffer) }
       throw error
     }
     let outcome = receiver.outcome()

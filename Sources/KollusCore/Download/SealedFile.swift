@@ -129,6 +129,17 @@ final class SealedFile: Sendable {
     try Files.remove(path)
   }
 
+  /// Whether the file at `path` is one of ours and any segment of it was ever written.
+  static func holdsSegments(_ path: String, deviceKey: SymmetricKey) -> Bool {
+    // A file that cannot be read holds nothing that could be kept.
+    guard let file = try? SealedFile.open(path, deviceKey: deviceKey) else { return false }
+    let layout = file.layout
+    return (0..<layout.segmentCount).contains { index in
+      let offset = layout.slotOffset(index) + Int64(layout.slotLength(index) - SealedLayout.page)
+      return (try? file.file.read(64, at: offset))?.contains { $0 != 0 } ?? false
+    }
+  }
+
   func synchronize() throws(SystemError) { try file.synchronize() }
 
   func information() throws(SystemError) -> File.Information { try file.information() }

@@ -18,6 +18,8 @@ struct SegmentPlan: Equatable, Sendable {
   var isComplete: Bool { done == states.count }
   func isDone(_ index: Int) -> Bool { states[index] == .done }
 
+  func isMissing(_ index: Int) -> Bool { states[index] == .missing }
+
   /// Claims the next run of missing segments: long ones first, short ones towards the end, so that
   /// `lanes` transfers end together.
   ///
@@ -45,9 +47,13 @@ struct SegmentPlan: Equatable, Sendable {
     return true
   }
 
-  /// The claimed segment's bytes are here and on their way to the disk.
-  mutating func arrive(_ index: Int) {
-    if states[index] == .claimed { states[index] = .arrived }
+  /// The claimed segment's bytes are here; `false` when they are not wanted any more.
+  ///
+  /// What was given `true` must be stored or reopened: no one else will bring it meanwhile.
+  mutating func arrive(_ index: Int) -> Bool {
+    guard states[index] == .claimed else { return false }
+    states[index] = .arrived
+    return true
   }
 
   /// Makes claimed segments missing again; those that arrived or are done stay.

@@ -77,7 +77,7 @@ final class SegmentReceiver: BodyReceiver {
       now: WallClock.now())
     var isAccepted = false
     let validator = Validator(head)
-    if case .body = answer { isAccepted = fetch.accept(errand, validator: validator) }
+    if case .body = answer { isAccepted = fetch.accept(errand, validator: validator, isPlain: !asksRange) }
     state.withLock { state in
       state.answer = answer
       state.isAccepted = isAccepted
@@ -96,21 +96,24 @@ final class SegmentReceiver: BodyReceiver {
         let index = fetch.layout.segment(at: state.position)
         let within = Int(state.position - fetch.layout.plainOffset(index))
         let length = fetch.layout.plainLength(index)
-        if state.piece == nil, within == 0, isWanted(index) {
+        if state.piece == nil, within == 0, !errand.isWhole || fetch.isWanted(index) {
           guard let buffer = pool.take() else {
-            // The claim stays; only the buffer is waited for.
             state.used = offset
             return .later
           }
-          state.piece = Piece(index: index, buffer: buffer)
+          // Range requests have claimed their segments; a whole body claims as it goes.
+          if !errand.isWhole || fetch.claim(index) {
+            state.piece = Piece(index: index, buffer: buffer)
+          } else {
+            pool.giveBack(buffer)
+          }
         }
         let count = min(length - within, bytes.byteCount - offset)
         if let piece = state.piece, piece.index == index {
           piece.buffer.append(bytes.extracting(offset..<offset + count))
           if within + count == length, let source = state.source {
             state.piece = nil
-            fetch.arrived(index)
-            submit(piece, source)
+            if fetch.arrived(index) { submit(piece, source) } else { pool.giveBack(piece.buffer) }
           }
         }
         offset += count
@@ -121,7 +124,4 @@ final class SegmentReceiver: BodyReceiver {
       return .taken
     }
   }
-
-  /// Range requests have claimed their segments; a whole body claims as it goes.
-  private func isWanted(_ index: Int) -> Bool { !errand.isWhole || fetch.claim(index) }
 }

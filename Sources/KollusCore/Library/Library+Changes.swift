@@ -59,14 +59,16 @@ extension Library {
   }
 
   /// The download ended without success; `notBefore` is when the server may be asked again.
-  func fail(_ id: Int64, _ failure: KollusError, holding size: Int64, notBefore: Int64 = 0) async throws {
+  ///
+  /// A failure that was told already stays the one to tell.
+  func fail(_ id: Int64, _ failure: KollusError, notBefore: Int64 = 0) async throws {
     try await record { db throws(SQLiteError) in
       try db.execute(
         """
         UPDATE content SET state = 'failed', error_kind = ?, error_code = ?, error_message = ?,
-        download_size = ?, not_before = ? WHERE id = ?
+        not_before = ? WHERE id = ? AND state IN ('registered', 'approved', 'fetching')
         """, .text(failure.kind.rawValue), .integer(Int64(failure.code)), .text(failure.message),
-        .integer(size), .integer(notBefore), .integer(id))
+        .integer(notBefore), .integer(id))
     }
   }
 

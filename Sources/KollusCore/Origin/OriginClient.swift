@@ -27,7 +27,7 @@ package struct OriginClient: Sendable {
   ///
   /// Network failures and busy servers are tried again; `waiting` is told before each wait.
   func resolve(
-    _ reference: ContentReference, waiting: @Sendable (String) -> Void
+    _ reference: ContentReference, waiting: @Sendable (Note, String) -> Void
   ) async throws -> [Source] {
     let address: WebAddress
     switch reference {
@@ -78,7 +78,7 @@ package struct OriginClient: Sendable {
 
   /// The body of a 200, and the address it came from in the end.
   private func fetch(
-    _ address: WebAddress, waiting: @Sendable (String) -> Void
+    _ address: WebAddress, waiting: @Sendable (Note, String) -> Void
   ) async throws -> (body: [UInt8], base: WebAddress) {
     var patience = Patience(retries: settings.retries)
     while true {
@@ -100,7 +100,9 @@ package struct OriginClient: Sendable {
       guard failure.error.kind == .tryLater,
         let delay = patience.next(notBefore: failure.retryAfter, now: WallClock.now())
       else { throw failure.error }
-      waiting("\(failure.error.message); trying again in \(delay.secondsText)")
+      waiting(
+        failure.retryAfter == nil ? .retrying : .waiting,
+        "\(failure.error.message); trying again in \(delay.secondsText)")
       try await Task.sleep(for: delay)
     }
   }

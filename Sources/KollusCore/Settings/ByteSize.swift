@@ -72,7 +72,10 @@ private struct Decimal {
   }
 
   func scaled(by factor: Int64) -> Int64? {
-    let (product, overflow) = thousandths.multipliedReportingOverflow(by: factor)
-    return overflow ? nil : product / 1_000
+    let (whole, overflow) = (thousandths / 1_000).multipliedReportingOverflow(by: factor)
+    guard !overflow else { return nil }
+    // Below a thousand thousandths, so this cannot overflow for any unit in use.
+    let (sum, isTooLarge) = whole.addingReportingOverflow(thousandths % 1_000 * factor / 1_000)
+    return isTooLarge ? nil : sum
   }
 }
