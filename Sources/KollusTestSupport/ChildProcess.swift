@@ -38,6 +38,12 @@ package final class ChildProcess: Sendable {
   /// Sends a signal, unless the program has ended already.
   package func kill(_ signal: Int32) { state.kill(pid, signal) }
 
+  /// Asks it to end and blocks until it has, for a few seconds at most; then it is killed.
+  package func stop() {
+    kill(SIGTERM)
+    if !state.block(within: .seconds(5), until: \.isOver) { kill(SIGKILL) }
+  }
+
   package var isRunning: Bool { state.now.withLock { $0.status == nil } }
 
   /// What it wrote so far.
@@ -135,14 +141,18 @@ extension ChildProcess {
     }
 
     func await(within limit: Duration, _ condition: @escaping @Sendable (Now) -> Bool) async -> Bool {
-      let deadline = DispatchTime.now() + limit / .seconds(1)
-      return await withCheckedContinuation { continuation in
+      await withCheckedContinuation { continuation in
         Thread.detachNewThread { [self] in
-          var isMet = now.withLock { condition($0) }
-          while !isMet, changed.wait(timeout: deadline) == .success { isMet = now.withLock { condition($0) } }
-          continuation.resume(returning: isMet)
+          continuation.resume(returning: block(within: limit, until: condition))
         }
       }
+    }
+
+    func block(within limit: Duration, until condition: (Now) -> Bool) -> Bool {
+      let deadline = DispatchTime.now() + limit / .seconds(1)
+      var isMet = now.withLock { condition($0) }
+      while !isMet, changed.wait(timeout: deadline) == .success { isMet = now.withLock { condition($0) } }
+      return isMet
     }
   }
 }

@@ -36,12 +36,8 @@ package final class Nginx: Sendable {
     throw SystemError(number: EADDRINUSE)
   }
 
-  deinit {
-    // The master's end is the worker's end, if it may say so.
-    process.kill(SIGTERM)
-    let process = process
-    Task { _ = await process.wait(within: .seconds(5)) }
-  }
+  /// The master ends its worker only when it may end by itself; nothing is left of their files afterwards.
+  deinit { process.stop() }
 
   /// Body bytes sent for targets that start so, by the access log: it is written when a request ends.
   package func bodyBytes(under prefix: String) throws -> Int {

@@ -71,8 +71,8 @@ struct FaultBench {
     return run
   }
 
-  /// What a run may send for a content of which `already` bytes were sent to runs before it, when every
-  /// connection may lose one segment and what its sockets held.
+  /// Most bytes that all runs together may send, when a kill costs each connection one segment and what its
+  /// sockets held.
   func allowance(connections: Int) -> Int { size + connections * (content.segmentSize + 384 << 10) }
 
   /// `export` gives exactly these bytes.

@@ -42,6 +42,7 @@ extension FaultTests {
     @Test func `a mirror with another object is passed over when digests tell`() async throws {
       let bench = try FaultBench(.segments)
       let stranger = try ScriptedServer(bench.changed().handler)
+      defer { withExtendedLifetime(stranger) {} }
       let own = bench.site.mediaURL(of: bench.mck)
       try bench.site.publish(bench.content.with { $0.urls = ["\(stranger.url)/a.mp4", own] })
       (try await bench.download()).outcome.expect(0)

@@ -23,6 +23,7 @@ extension FaultTests {
     @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount a file system in memory"))
     func `P11 a disk of 4 MiB is refused before the first byte`() async throws {
       let disk = try SmallDisk(mebibytes: 4)
+      defer { withExtendedLifetime(disk) {} }
       let bench = try FaultBench(.segments, home: disk.path + "/home")
       let run = try await bench.download()
       run.outcome.expect(73)
@@ -33,6 +34,7 @@ extension FaultTests {
     @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount a file system in memory"))
     func `P11 a disk that others fill in mid-download keeps what is sound`() async throws {
       let disk = try SmallDisk(mebibytes: 24)
+      defer { withExtendedLifetime(disk) {} }
       let bench = try FaultBench(.segments, home: disk.path + "/home")
       bench.spoil { _, sound in sound.throttled(to: 3 * FaultBench.mebibyte) }
       let process = try bench.startDownload("--connections", "2")

@@ -46,6 +46,7 @@ import Testing
 
   @Test func `an origin that never answers is 75`() async throws {
     let silent = try SilentServer()
+    defer { withExtendedLifetime(silent) {} }
     let tool = try Tool(origin: silent.url, ["retries": "0", "timeout": "\"1s\""])
     (try await tool.run("download", "a")).expect(75)
   }

@@ -8,6 +8,7 @@ import Testing
 
   @Test(arguments: ManifestLie.all) func `a lying manifest stores nothing`(_ lie: ManifestLie) async throws {
     let site = try OriginSite()
+    defer { withExtendedLifetime(site) {} }
     let tool = try Tool(origin: site.url)
     var content = OriginContent("lecture", bytes: bytes, digests: lie.digests)
     site.answerMedia(of: "lecture", with: content.handler)
@@ -29,6 +30,7 @@ import Testing
   @Test(arguments: [["download", "lecture"], ["download", "lecture", "--events", "jsonl"]])
   func `control characters of a title reach no terminal`(_ words: [String]) async throws {
     let site = try OriginSite()
+    defer { withExtendedLifetime(site) {} }
     let tool = try Tool(origin: site.url)
     let content = OriginContent("lecture", bytes: bytes).with {
       $0.title = "a\u{1b}]0;owned\u{7}\u{9b}31m\r\nb\u{202e}c"
@@ -48,6 +50,7 @@ import Testing
   ])
   func `any key is a key and never a path`(_ mck: String) async throws {
     let site = try OriginSite()
+    defer { withExtendedLifetime(site) {} }
     let tool = try Tool(origin: site.url)
     try site.publish(OriginContent(mck, bytes: bytes))
     let outcome = try await tool.run("download", "--", mck)

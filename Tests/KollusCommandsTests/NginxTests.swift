@@ -25,6 +25,7 @@ struct NginxTests {
   @Test(arguments: Digests.allCases)
   func `a static origin is enough, and each byte is sent once`(_ digests: Digests) async throws {
     let nginx = try await serve(digests)
+    defer { withExtendedLifetime(nginx) {} }
     let tool = try Tool(origin: nginx.url)
     let run = DownloadRun(try await tool.start("download", "lecture", "--events", "jsonl").wait())
     run.outcome.expect(0)
@@ -40,6 +41,7 @@ struct NginxTests {
   @Test(arguments: FaultTests.digests)
   func `a killed download of a slow line goes on`(_ digests: Digests) async throws {
     let nginx = try await serve(digests)
+    defer { withExtendedLifetime(nginx) {} }
     let tool = try Tool(origin: nginx.url)
     let words = ["download", "lecture", "--events", "jsonl", "--limit-rate", "8M"]
     let process = try tool.start(words)

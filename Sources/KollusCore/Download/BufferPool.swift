@@ -9,16 +9,24 @@ final class BufferPool: Sendable {
   }
 
   private let state: Mutex<State>
+  private let spare: SpareBuffers
   private let wake: @Sendable () -> Void
 
-  /// Memory of one buffer for segments of this many plain bytes.
-  static func bufferSize(segmentSize: Int) -> Int { SealedLayout.padded(segmentSize) + SealedLayout.page }
+  /// Memory of one buffer for segments of this many plain bytes; few sizes, so that buffers can be used again.
+  static func bufferSize(segmentSize: Int) -> Int {
+    let step = 64 << 10
+    return (segmentSize + step - 1) / step * step + SealedLayout.page
+  }
 
   /// `wake` is called when a buffer comes back after someone went without.
-  init(count: Int, segmentSize: Int, wake: @escaping @Sendable () -> Void) {
+  init(count: Int, segmentSize: Int, from spare: SpareBuffers, wake: @escaping @Sendable () -> Void) {
     let size = Self.bufferSize(segmentSize: segmentSize)
-    state = Mutex(State(free: (0..<count).map { _ in AlignedBuffer(capacity: size) }))
-    self.wake = wake
+    state = Mutex(State(free: (0..<count).map { _ in spare.take(size) }))
+    (self.spare, self.wake) = (spare, wake)
+  }
+
+  deinit {
+    for buffer in state.withLock({ $0.free }) { spare.giveBack(buffer) }
   }
 
   /// An empty buffer, or `nil` when none is free: then `wake` will be called.
@@ -47,6 +55,29 @@ final class BufferPool: Sendable {
     state.withLock { state in
       if state.free.isEmpty { state.isShort = true }
       return !state.free.isEmpty
+    }
+  }
+}
+
+/// Buffers of downloads that have ended, kept for the next: fresh memory costs a fault for each page.
+final class SpareBuffers: Sendable {
+  private static let limit = 16 << 20
+  private let state = Mutex<(idle: [Int: [AlignedBuffer]], bytes: Int)>(([:], 0))
+
+  func take(_ capacity: Int) -> AlignedBuffer {
+    let found = state.withLock { state -> AlignedBuffer? in
+      guard let buffer = state.idle[capacity]?.popLast() else { return nil }
+      state.bytes -= capacity
+      return buffer
+    }
+    return found ?? AlignedBuffer(capacity: capacity)
+  }
+
+  func giveBack(_ buffer: AlignedBuffer) {
+    state.withLock { state in
+      guard state.bytes + buffer.capacity <= Self.limit else { return }
+      state.bytes += buffer.capacity
+      state.idle[buffer.capacity, default: []].append(buffer)
     }
   }
 }

@@ -5,40 +5,87 @@ import SystemKit
 /// Fetching one content, once it is registered.
 extension Downloader {
   /// Fetches, or joins the process that does.
-  func fetch(_ content: Content) async -> Result<Content, KollusError> {
+  ///
+  /// `source` is what the origin just said, if it is at hand.
+  func fetch(_ content: Content, _ source: Source?) async -> Result<Content, KollusError> {
     let key = content.mediaContentKey
-    var wasJoined = false
     do {
-      while true {
-        try Task.checkCancellation()
-        guard let lock = try home.lock(content: content.id) else {
-          try await follow(content, isFirst: !wasJoined)
-          wasJoined = true
-          continue
-        }
-        defer { withExtendedLifetime(lock) {} }
-        guard let current = try await library.content(key) else {
-          throw KollusError(.interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
-        }
-        if current.isDownloaded, isIntact(current) {
-          sink.emit(.downloadContent(current.progress, error: nil))
-          return .success(current)
-        }
-        // The one that was joined has ended without success: its outcome is ours.
-        if wasJoined, let failure = current.failure, current.state == .failed { throw failure }
-        do {
-          return .success(try await transfer(current))
-        } catch {
-          let error = KollusError(any: error)
-          if error.kind != .interrupted { try await library.fail(content.id, error) }
-          throw error
-        }
+      switch try await transfers.with(1, { try await work(content, source) }) {
+      case .ready(let content): return .success(content)
+      // The place is free for the next while this one waits for the commit, which many share.
+      case .sealed(let sealed): return .success(try await finish(sealed))
       }
     } catch {
       let error = KollusError(any: error).of(key)
       let stored = (try? await library.content(key)) ?? content  // Only for the figures of the event.
       sink.emit(.downloadContent(stored.progress, error: error))
       return .failure(error)
+    }
+  }
+
+  private enum Fetched: Sendable {
+    case ready(Content)
+    case sealed(Sealed)
+  }
+
+  /// A content whose bytes are all here, not yet said to be ready; the lock is held until it is.
+  private struct Sealed: Sendable {
+    let content: Content
+    let stamp: Int64
+    let filesNeedSync: Bool
+    let lock: ByteLock
+  }
+
+  private func work(_ content: Content, _ source: Source?) async throws -> Fetched {
+    let key = content.mediaContentKey
+    var wasJoined = false
+    while true {
+      try Task.checkCancellation()
+      guard let lock = try home.lock(content: content.id) else {
+        try await follow(content, isFirst: !wasJoined)
+        wasJoined = true
+        continue
+      }
+      // Just registered and no file there: nobody can have worked on it since.
+      let isUntouched = !wasJoined && source != nil && !SealedFile.exists(home.mediaPath(of: key))
+      guard let current = isUntouched ? content : try await library.content(key) else { throw Self.removed }
+      if current.isDownloaded, isIntact(current) {
+        sink.emit(.downloadContent(current.progress, error: nil))
+        return .ready(current)
+      }
+      // The one that was joined has ended without success: its outcome is ours.
+      if wasJoined, let failure = current.failure, current.state == .failed { throw failure }
+      do {
+        return try await transfer(current, isUntouched ? source : nil, lock)
+      } catch {
+        try await record(error, of: content)
+        throw error
+      }
+    }
+  }
+
+  private static let removed = KollusError(
+    .interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
+
+  /// Keeps the failure for a later look; an interrupted download just goes on later.
+  private func record(_ error: any Error, of content: Content) async throws {
+    let error = KollusError(any: error)
+    if error.kind != .interrupted { try await library.fail(content.id, error) }
+  }
+
+  private func finish(_ sealed: Sealed) async throws -> Content {
+    defer { withExtendedLifetime(sealed.lock) {} }
+    do {
+      guard
+        let ready = try await library.finish(
+          sealed.content, at: Int64(WallClock.now()), stamp: sealed.stamp, filesNeedSync: sealed.filesNeedSync
+        )
+      else { throw Self.removed }
+      sink.emit(.downloadContent(ready.progress, error: nil))
+      return ready
+    } catch {
+      try await record(error, of: sealed.content)
+      throw error
     }
   }
 
@@ -62,11 +109,11 @@ extension Downloader {
   }
 
   /// The whole work on one content by the process that holds its lock.
-  private func transfer(_ content: Content) async throws -> Content {
+  private func transfer(_ content: Content, _ given: Source?, _ lock: ByteLock) async throws -> Fetched {
     var content = content
     let key = content.mediaContentKey
-    if content.isDownloaded, let sound = try await recheck(content) { return sound }
-    guard var source = try await storedSource(content) else {
+    if content.isDownloaded, let sound = try await recheck(content) { return .ready(sound) }
+    guard var source = if let given { given } else { try await storedSource(content) } else {
       throw KollusError(
         .badData, code: KollusCode.damaged, "what is stored of this content cannot be read",
         hint: "remove it and download it again"
@@ -77,7 +124,8 @@ extension Downloader {
       let file: SealedFile
       let scan: SegmentScan
       (file, scan) = try await openFile(content, source.manifest, attempt: &attempt)
-      try await library.begin(content.id, holding: scan.size(file.layout))
+      // One request is over before anyone could see that it began.
+      if file.layout.segmentCount > 1 { try await library.begin(content.id, holding: scan.size(file.layout)) }
       let teller = ProgressTeller(content, sink: sink, from: scan.size(file.layout))
       let fetch = FetchState(
         layout: file.layout, media: source.manifest.media, scan: scan, settings: settings,
@@ -90,7 +138,7 @@ extension Downloader {
         guard fetch.isComplete else {
           throw KollusError(.internalFailure, "a download ended before it was complete").of(key)
         }
-        return try await complete(content, file, source.manifest)
+        return .sealed(try await complete(content, file, source.manifest, lock))
       case .startOver(let reason):
         try restart(content, because: reason, &attempt)
       case .fail(let error, let notBefore):
@@ -164,14 +212,16 @@ extension Downloader {
     let share = memory.total / settings.jobs / size
     let count = min(layout.segmentCount, settings.connections + 5, max(2, share))
     try await memory.with(count * size) {
-      let pool = BufferPool(count: count, segmentSize: layout.plainLength(0)) { [engine] in engine.wake() }
+      let pool = BufferPool(count: count, segmentSize: layout.plainLength(0), from: buffers) { [engine] in
+        engine.wake()
+      }
       let media = MediaFetch(
         engine: engine, workers: workers, options: OriginClient.options(settings), file: file, fetch: fetch,
         judge: MediaJudge(size: manifest.media.size, type: manifest.media.type, policy: client.policy),
         pool: pool)
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await keepProgress(content.id, fetch) }
+          if layout.segmentCount > 1 { group.addTask { try await keepProgress(content.id, fetch) } }
           try await media.run()
           group.cancelAll()
         }
@@ -257,9 +307,10 @@ extension Downloader {
 
   // MARK: The end
 
-  /// All segments are sealed: the last checks, the pictures, and the word that it is ready.
-  private func complete(_ content: Content, _ file: SealedFile, _ manifest: Manifest) async throws -> Content
-  {
+  /// All segments are sealed: the last checks and the pictures, before it is said to be ready.
+  private func complete(
+    _ content: Content, _ file: SealedFile, _ manifest: Manifest, _ lock: ByteLock
+  ) async throws -> Sealed {
     let isLarge = manifest.media.size >= 8 << 20
     do {
       if isLarge { try file.synchronize() }
@@ -267,17 +318,11 @@ extension Downloader {
         try await checkWhole(content, file, digest)
       }
       await fetchPictures(content, manifest)
-      let stamp = try file.information().modified
-      try await library.finish(
-        content.id, at: Int64(WallClock.now()), stamp: stamp, filesNeedSync: !isLarge)
+      return Sealed(
+        content: content, stamp: try file.information().modified, filesNeedSync: !isLarge, lock: lock)
     } catch let error as SystemError {
       throw KollusError(error)
     }
-    guard let ready = try await library.content(content.mediaContentKey) else {
-      throw KollusError(.interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
-    }
-    sink.emit(.downloadContent(ready.progress, error: nil))
-    return ready
   }
 
   /// A digest of the whole object alone is checked by reading back; wrong bytes are not kept.

@@ -33,7 +33,15 @@ package struct Downloader: Sendable {
   let engine: TransferEngine
   let client: OriginClient
   let workers: WorkerThreads
-  let memory: MemoryBudget
+  /// Bytes of all segment buffers.
+  let memory = Allotment(40 << 20)
+  let buffers = SpareBuffers()
+  /// Contents whose bytes are under way at once.
+  let transfers: Allotment
+  /// Manifests asked for at once.
+  private let lookups: Allotment
+  /// Further contents that only wait for a commit, which they then share.
+  private static let commitsAhead = 64
 
   /// `bytesPerSecond` limits all transfers together.
   package init(
@@ -47,7 +55,8 @@ package struct Downloader: Sendable {
     }
     client = OriginClient(engine: engine, settings: settings)
     workers = WorkerThreads(3)
-    memory = MemoryBudget(40 << 20)
+    transfers = Allotment(settings.jobs)
+    lookups = Allotment(max(4, settings.jobs))
   }
 
   /// Ends the threads; to be called once after the last run.
@@ -65,21 +74,30 @@ package struct Downloader: Sendable {
     } catch {
       return requests.map { _ in DownloadOutcome(mediaContentKey: nil, result: .failure(KollusError(error))) }
     }
-    let prepared = await mapConcurrently(requests, limit: max(4, settings.jobs)) { await prepare($0) }.flatMap
+    let known: [String: Content]
+    do {
+      known = try await library.contents(withKeys: requests.compactMap(\.key))
+    } catch {
+      return requests.map {
+        DownloadOutcome(mediaContentKey: $0.key, result: .failure(KollusError(any: error)))
+      }
+    }
+    let window = settings.jobs + Self.commitsAhead
+    let prepared = await mapConcurrently(requests, limit: window) { await prepare($0, known: known) }.flatMap
     { $0 }
     let shortage = spaceShortage(prepared)
     let state = QueueState()
-    return await mapConcurrently(prepared, limit: settings.jobs) { item in
+    return await mapConcurrently(prepared, limit: window) { item in
       switch item {
       case .settled(let outcome): return outcome
-      case .fetch(let content):
+      case .fetch(let content, let source):
         let key = content.mediaContentKey
         if let error = shortage ?? state.stop {
           let error = error.of(key)
           sink.emit(.downloadContent(content.progress, error: error))
           return DownloadOutcome(mediaContentKey: key, result: .failure(error))
         }
-        let result = await fetch(content)
+        let result = await fetch(content, source)
         // A full disk stops the queue: what is sound stays, nothing more is begun.
         if case .failure(let error) = result, error.kind == .noSpace { state.stop(for: error) }
         return DownloadOutcome(mediaContentKey: key, result: result)
@@ -116,27 +134,29 @@ package struct Downloader: Sendable {
 
   private enum Prepared: Sendable {
     case settled(DownloadOutcome)
-    case fetch(Content)
+    /// With what the origin just said, where that is small enough to be kept in memory.
+    case fetch(Content, Source?)
   }
 
   /// Finds out what a request means and stores what the origin says of it.
-  private func prepare(_ request: DownloadRequest) async -> [Prepared] {
+  private func prepare(_ request: DownloadRequest, known table: [String: Content]) async -> [Prepared] {
     var key = request.key
     do {
-      let known = try await known(request)
+      let known = if let key { table[key] } else { try await known(request) }
       key = known?.mediaContentKey ?? key
       if let known {
         if known.isDownloaded {
-          guard isIntact(known) else { return [.fetch(known)] }
+          guard isIntact(known) else { return [.fetch(known, nil)] }
           sink.emit(.downloadContent(known.progress, error: nil))
           return [.settled(DownloadOutcome(mediaContentKey: key, result: .success(known)))]
         }
         // Another process is at it: join it, the origin need not be asked.
-        if try home.lock(content: known.id) == nil { return [.fetch(known)] }
+        if try home.lock(content: known.id) == nil { return [.fetch(known, nil)] }
         try checkPatience(known)
       }
       var prepared: [Prepared] = []
-      for source in try await resolve(request, known: known) {
+      let sources = try await lookups.with(1) { try await resolve(request, known: known) }
+      for source in sources {
         prepared.append(await register(source, request: request))
       }
       return prepared
@@ -233,14 +253,14 @@ package struct Downloader: Sendable {
         sink.emit(.note(.skipped, mediaContentKey: key, message: "\(refusal.message) (\(refusal.code))"))
       }
       if let refusal = refusal(of: source.manifest) { throw refusal }
-      if let stored = try await library.content(key), stored.needsLicence { throw Self.needsLicence(key) }
       let content = try await store(source, request: request)
+      if content.needsLicence { throw Self.needsLicence(key) }
       if content.isDownloaded, isIntact(content) {
         sink.emit(.downloadContent(content.progress, error: nil))
         return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
       }
       sink.emit(.note(.resolved, mediaContentKey: key, message: content.title))
-      return .fetch(content)
+      return .fetch(content, source.manifest.text.utf8.count <= 4_096 ? source : nil)
     } catch {
       let error = KollusError(any: error).of(key)
       sink.emit(.downloadContent(source.manifest.content.progress, error: error))
@@ -277,7 +297,7 @@ package struct Downloader: Sendable {
   /// The refusal when the disk has no room for all that is to be fetched, plus the reserve.
   private func spaceShortage(_ prepared: [Prepared]) -> KollusError? {
     var needed: Int64 = 0
-    for case .fetch(let content) in prepared {
+    for case .fetch(let content, _) in prepared {
       // Room is reserved when a file is made, so what a partial file takes is taken already.
       let taken = (try? Files.information(home.mediaPath(of: content.mediaContentKey)))?.allocated ?? 0
       let whole = content.fileSize + content.fileSize / 128 + (64 << 10)

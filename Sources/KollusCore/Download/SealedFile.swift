@@ -48,15 +48,16 @@ final class SealedFile: Sendable {
     header += try SealedBox.seal(
       key.withBytes { $0.withUnsafeBytes { Array($0) } }, with: deviceKey.derived("media key"),
       authenticating: header)
-    header += [UInt8](repeating: 0, count: SealedLayout.page - header.count)
-    let temporary = "\(path).new"
+    header += [UInt8](repeating: 0, count: SealedLayout.descriptionOffset - header.count)
+    // Where nothing stands yet, a header cut short by a kill is as good as none.
+    let isFirst = try Files.information(path) == nil
+    let temporary = isFirst ? path : "\(path).new"
     let file = try File(temporary, O_RDWR | O_CREAT | O_TRUNC)
     // Room first: a full disk is told before the first byte is asked for.
     if isLarge { try file.reserve(layout.fileLength) }
-    try file.write(header, at: 0)
-    try file.write(box, at: Int64(SealedLayout.descriptionOffset))
+    try file.write(header + box, at: 0)
     if isLarge { try file.synchronize() }
-    try Files.rename(temporary, to: path)
+    if !isFirst { try Files.rename(temporary, to: path) }
     return SealedFile(
       layout: layout, path: path, mediaContentKey: mediaContentKey, description: description, key: key,
       identifier: identifier, file: file, direct: isLarge ? try File.direct(path, O_RDWR) : nil)
@@ -127,6 +128,15 @@ final class SealedFile: Sendable {
     try file.write([UInt8](repeating: 0, count: boxLength), at: 48)
     try file.synchronize()
     try Files.remove(path)
+  }
+
+  /// Whether anything stands at `path`.
+  static func exists(_ path: String) -> Bool {
+    do throws(SystemError) {
+      return try Files.information(path) != nil
+    } catch {
+      return true  // What cannot be told is taken to be there.
+    }
   }
 
   /// Whether the file at `path` is one of ours and any segment of it was ever written.

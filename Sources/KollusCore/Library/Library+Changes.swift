@@ -10,7 +10,7 @@ extension Library {
   func register(
     _ content: Content, source: [UInt8], playURL digest: [UInt8]?, folder: String?
   ) async throws -> Content {
-    try await record { db throws(SQLiteError) in
+    let stored = try await record { db throws(SQLiteError) in
       try db.upsert(content)
       let id = try db.identifier(of: content.mediaContentKey)
       try db.execute(
@@ -23,8 +23,9 @@ extension Library {
           "INSERT OR REPLACE INTO play_url (digest, content_id) VALUES (?, ?)", .blob(digest), .integer(id))
       }
       if let folder { try db.place(content: id, in: folder) }
+      return try db.content(content.mediaContentKey)
     }
-    guard let stored = try self.content(content.mediaContentKey) else {
+    guard let stored else {
       throw KollusError(.internalFailure, "the content just registered is gone").of(content.mediaContentKey)
     }
     return stored
@@ -48,13 +49,19 @@ extension Library {
   }
 
   /// All bytes are sealed and checked; `stamp` is the file's time of change.
-  func finish(_ id: Int64, at time: Int64, stamp: Int64, filesNeedSync: Bool) async throws {
-    try await record(filesNeedSync ? .durableWithFiles : .durable) { db throws(SQLiteError) in
+  ///
+  /// Returns the content as it then stands, `nil` when it was removed meanwhile.
+  func finish(
+    _ content: Content, at time: Int64, stamp: Int64, filesNeedSync: Bool
+  ) async throws -> Content? {
+    let (id, key) = (content.id, content.mediaContentKey)
+    return try await record(filesNeedSync ? .durableWithFiles : .durable) { db throws(SQLiteError) in
       try db.execute(
         """
         UPDATE content SET state = 'ready', download_size = file_size, downloaded_time = ?, file_stamp = ?,
         error_kind = NULL, error_code = NULL, error_message = NULL, not_before = 0 WHERE id = ?
         """, .integer(time), .integer(stamp), .integer(id))
+      return try db.content(key)
     }
   }
 

@@ -29,6 +29,19 @@ extension Library {
     try first("\(Self.select) WHERE mck = ?", [.text(mediaContentKey)])
   }
 
+  /// The contents with these keys, as far as they are known.
+  func contents(withKeys keys: [String]) throws(KollusError) -> [String: Content] {
+    var found: [String: Content] = [:]
+    for start in stride(from: 0, to: keys.count, by: 256) {
+      let some = keys[start..<min(start + 256, keys.count)]
+      let marks = some.map { _ in "?" }.joined(separator: ", ")
+      try query("\(Self.select) WHERE mck IN (\(marks))", some.map { .text($0) }) {
+        found[$0.mediaContentKey] = $0
+      }
+    }
+    return found
+  }
+
   /// The contents that fit `selection`.
   package func contents(_ selection: Selection = Selection()) throws(KollusError) -> [Content] {
     let (condition, values) = Self.condition(selection)
@@ -111,22 +124,38 @@ extension Library {
 
   private func query(_ sql: String, _ values: [Value], _ body: (Content) -> Void) throws(KollusError) {
     do throws(SQLiteError) {
-      try db.withStatement(sql) { row throws(SQLiteError) in
-        try row.bind(values)
-        while try row.step() { body(Content(row)) }
-      }
+      try db.contents(sql, values, body)
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
   }
 
-  private static let select = """
+  static let select = """
     SELECT content.id, mck, coalesce(path, ''), title, company, course, teacher, synopsis, description_url,
     snapshot, thumbnail, content_type, media_type, state, error_kind, error_code, error_message, file_size, download_size,
     downloaded_time, duration, position, natural_width, natural_height, encoding_profile,
     content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp
     FROM content LEFT JOIN folder ON folder.id = folder_id
     """
+}
+
+extension Connection {
+  /// Shows the contents that a statement beginning with `Library.select` finds.
+  fileprivate borrowing func contents(
+    _ sql: String, _ values: [Value], _ body: (Content) -> Void
+  ) throws(SQLiteError) {
+    try withStatement(sql) { row throws(SQLiteError) in
+      try row.bind(values)
+      while try row.step() { body(Content(row)) }
+    }
+  }
+
+  /// The content with this key, as it stands inside the transaction.
+  borrowing func content(_ mediaContentKey: String) throws(SQLiteError) -> Content? {
+    var found: Content?
+    try contents("\(Library.select) WHERE mck = ?", [.text(mediaContentKey)]) { found = $0 }
+    return found
+  }
 }
 
 extension Content {

@@ -82,14 +82,26 @@ package actor Library {
 
   // MARK: Writing
 
-  /// Makes `change` part of the next commit and returns once that has happened.
-  func record(_ commit: Commit = .ordered, _ change: @escaping Change) async throws {
+  /// Makes `change` part of the next commit and returns its result once that has happened.
+  func record<Result: Sendable>(
+    _ commit: Commit = .ordered,
+    _ change: @escaping @Sendable (borrowing Connection) throws(SQLiteError) -> Result
+  ) async throws -> Result {
+    let result = Protected<Result?>(nil)
     try await withCheckedThrowingContinuation { done in
+      let change: Change = { db throws(SQLiteError) in
+        let value = try change(db)
+        result.withLock { $0 = value }
+      }
       pending.append(Pending(change: change, commit: commit, done: done))
       guard !isDraining else { return }
       isDraining = true
       Task { self.drain() }
     }
+    guard let value = result.withLock({ $0 }) else {
+      throw KollusError(.internalFailure, "a change was committed without being made")
+    }
+    return value
   }
 
   private func drain() {

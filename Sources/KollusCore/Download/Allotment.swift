@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Keeps the buffers of all downloads together under a bound; later ones wait their turn.
-final class MemoryBudget: Sendable {
+/// Something of which there is so much and no more, such as memory or places; who finds too little waits.
+final class Allotment: Sendable {
   private struct State {
     var free: Int
     var waiting: [(amount: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
-  /// Bytes to share out.
+  /// What there is to share out.
   let total: Int
   private let state: Mutex<State>
 
@@ -16,7 +16,7 @@ final class MemoryBudget: Sendable {
     state = Mutex(State(free: total))
   }
 
-  /// Waits for `amount` bytes, at most the total, runs `body` and gives them back.
+  /// Waits for `amount`, at most the total, runs `body` and gives them back.
   func with<Result: Sendable>(_ amount: Int, _ body: () async throws -> Result) async rethrows -> Result {
     let amount = min(amount, total)
     await withCheckedContinuation { continuation in
