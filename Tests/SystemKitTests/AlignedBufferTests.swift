@@ -5,9 +5,9 @@ import Testing
 @Suite struct AlignedBufferTests {
   @Test func `bytes are appended one after another`() {
     let buffer = AlignedBuffer(capacity: 8_192)
-    buffer.append([1, 2].span.bytes)
+    buffer.append(([1, 2] as [UInt8]).span.bytes)
     buffer.append([UInt8]().span.bytes)
-    buffer.append([3].span.bytes)
+    buffer.append(([3] as [UInt8]).span.bytes)
     #expect(buffer.count == 3)
     #expect(buffer.withBytes { Self.array($0) } == [1, 2, 3])
     #expect(buffer.withBytes(2) { Self.array($0) } == [1, 2])
@@ -27,7 +27,7 @@ import Testing
 
   @Test func `bytes are changed in place`() {
     let buffer = AlignedBuffer(capacity: 4_096)
-    buffer.append([1, 2, 3].span.bytes)
+    buffer.append(([1, 2, 3] as [UInt8]).span.bytes)
     buffer.withMutableBytes { bytes in
       bytes.withUnsafeMutableBytes { $0[1] = 9 }
     }

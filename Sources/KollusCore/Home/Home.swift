@@ -67,16 +67,14 @@ package struct Home: Sendable {
       return identity
     } catch {
       switch error.number {
-      case EEXIST: break  // Another process made it a moment ago.
-      case ENOKEY:
-        throw KollusError(
-          .configuration, "the device key \(path) is missing",
-          hint: "put back a copy of it, or move \(home) away to start afresh")
+      case EEXIST, ENOKEY: break  // Another process may have made it a moment ago: it comes before a library.
       default: throw KollusError(error).hinting("choose a folder you may write to with --home or KOLLUS_HOME")
       }
     }
     guard let identity = try DeviceIdentity.read(path) else {
-      throw KollusError(.inputOutput, "cannot read \(path), which was just written")
+      throw KollusError(
+        .configuration, "the device key \(path) is missing",
+        hint: "put back a copy of it, or move \(home) away to start afresh")
     }
     return identity
   }
