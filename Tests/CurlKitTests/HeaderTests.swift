@@ -66,12 +66,16 @@ import Testing
     #expect(receiver.heads.isEmpty)
   }
 
-  @Test(arguments: ["", "nonsense\r\n\r\n", "HTTP/1.1 2000 X\r\n\r\n", "\0\0\0\0", "HTTP/1.1 200 OK\r\nContent-Length: 5"])
+  @Test(arguments: [
+    "", "nonsense\r\n\r\n", "HTTP/1.1 2000 X\r\n\r\n", "\0\0\0\0", "HTTP/1.1 200 OK\r\nContent-Length: 5",
+  ])
   func `what is no answer is a failure`(_ text: String) async throws {
     defer { engine.stop() }
     let server = try RawServer(text)
     let receiver = RecordingReceiver()
-    await #expect(throws: CurlError.self) { try await engine.perform(Request(url: server.url), into: receiver) }
+    await #expect(throws: CurlError.self) {
+      try await engine.perform(Request(url: server.url), into: receiver)
+    }
     #expect(receiver.bytes.isEmpty)
   }
 

@@ -14,7 +14,8 @@ final class RawServer: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let failed = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) != 0 || listen(listener, 16) != 0 || getsockname(listener, $0, &length) != 0
+        bind(listener, $0, length) != 0 || listen(listener, 16) != 0
+          || getsockname(listener, $0, &length) != 0
       }
     }
     guard !failed else { throw CocoaError(.fileReadUnknown) }
@@ -24,7 +25,9 @@ final class RawServer: Sendable {
       while case let connection = accept(listener, nil, nil), connection >= 0 {
         var piece = [UInt8](repeating: 0, count: 65_536)
         _ = recv(connection, &piece, piece.count, 0)
-        _ = Array(text.utf8).withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        _ = Array(text.utf8).withUnsafeBytes {
+          send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
         close(connection)
       }
       close(listener)

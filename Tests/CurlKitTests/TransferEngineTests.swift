@@ -181,7 +181,9 @@ import Testing
     #expect(seconds < 4)
   }
 
-  private func expectFailure(_ code: Int, at location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {
+  private func expectFailure(
+    _ code: Int, at location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+  ) async {
     do {
       try await body()
       Issue.record("no failure", sourceLocation: location)

@@ -2,14 +2,15 @@ import CurlKit
 import Testing
 
 @Suite struct WebAddressTests {
-  @Test(arguments: [
-    ("http://a/", "http", "a", 80, "/", nil), ("https://a", "https", "a", 443, "/", nil),
-    ("HTTPS://A.Example:8443/x?y=1", "https", "a.example", 8_443, "/x", "y=1"),
-    ("http://a/b/c?d=e?f&g#h", "http", "a", 80, "/b/c", "d=e?f&g"),
-    ("http://[::1]:81/", "http", "[::1]", 81, "/", nil), ("http://a:80/", "http", "a", 80, "/", nil),
-    ("http://a/%2F%20x", "http", "a", 80, "/%2F%20x", nil),
-    ("http://a/../b", "http", "a", 80, "/b", nil),
-  ] as [(String, String, String, Int, String, String?)])
+  @Test(
+    arguments: [
+      ("http://a/", "http", "a", 80, "/", nil), ("https://a", "https", "a", 443, "/", nil),
+      ("HTTPS://A.Example:8443/x?y=1", "https", "a.example", 8_443, "/x", "y=1"),
+      ("http://a/b/c?d=e?f&g#h", "http", "a", 80, "/b/c", "d=e?f&g"),
+      ("http://[::1]:81/", "http", "[::1]", 81, "/", nil), ("http://a:80/", "http", "a", 80, "/", nil),
+      ("http://a/%2F%20x", "http", "a", 80, "/%2F%20x", nil),
+      ("http://a/../b", "http", "a", 80, "/b", nil),
+    ] as [(String, String, String, Int, String, String?)])
   func `a URL is taken apart`(
     _ text: String, _ scheme: String, _ host: String, _ port: Int, _ path: String, _ query: String?
   ) throws {
@@ -25,7 +26,8 @@ import Testing
     "", "a", "a/b", "/a", "//a/b", "?x", "ftp://a/", "file:///etc/passwd", "gopher://a/", "javascript:x",
     "data:text/plain,x", "http://", "http://?x", "http://user@a/", "http://user:pass@a/", "http://:pass@a/",
     "http://a b/", "http://a/ b", " http://a/", "http://a/\u{0}", "http://a/\r\nX: y", "http://a/\t",
-    "http://a/\u{7f}", "http://a:0x50/", "http://a:99999/", "http://a:-1/", "http://[::1", "http://127.+1.0.1/",
+    "http://a/\u{7f}", "http://a:0x50/", "http://a:99999/", "http://a:-1/", "http://[::1",
+    "http://127.+1.0.1/",
   ]) func `what is no absolute web URL is refused`(_ text: String) {
     #expect(WebAddress(text) == nil)
   }
@@ -37,7 +39,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("../media/x", "https://h/media/x"), ("media/x", "https://h/a/media/x"), ("/media/x", "https://h/media/x"),
+    ("../media/x", "https://h/media/x"), ("media/x", "https://h/a/media/x"),
+    ("/media/x", "https://h/media/x"),
     ("//other/x", "https://other/x"), ("http://other/x", "http://other/x"), ("x?y=z", "https://h/a/x?y=z"),
     ("../../../x", "https://h/x"), ("./x", "https://h/a/x"),
   ]) func `a reference is resolved against its base`(_ reference: String, _ whole: String) throws {
@@ -59,7 +62,8 @@ import Testing
 
   @Test func `letters beyond ASCII are percent-encoded`() throws {
     let address = try #require(WebAddress("http://a/한?q=글"))
-    #expect(address.text == "http://a/%ED%95%9C?q=%EA%B8%80" || address.text == "http://a/%ed%95%9c?q=%ea%b8%80")
+    #expect(
+      address.text == "http://a/%ED%95%9C?q=%EA%B8%80" || address.text == "http://a/%ed%95%9c?q=%ea%b8%80")
   }
 
   @Test(arguments: [

@@ -20,7 +20,9 @@ enum CoreStage {
   }
 
   /// A manifest of a valid content, with members put in place of its own by their path.
-  static func manifest(_ key: String = "mck", size: Int = 3 << 20, media: String = "", more: String = "") -> String {
+  static func manifest(_ key: String = "mck", size: Int = 3 << 20, media: String = "", more: String = "")
+    -> String
+  {
     """
     {"version":1,"mediaContentKey":"\(key)","title":"제목",\(more)
     "media":{"type":"video/mp4","size":\(size),"urls":["media/x.mp4"]\(media)}}

@@ -16,7 +16,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "0", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 6 Nov 1994 08:49:37 GMT",
+    "", "0", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
+    "Sun, 6 Nov 1994 08:49:37 GMT",
     "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 32 Nov 1994 08:49:37 GMT",
     "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
     "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
@@ -24,20 +25,26 @@ import Testing
     "Sun, 06 Nov ١٩٩٤ 08:49:37 GMT", "Sun, 06 Nov 1000 08:49:37 GMT",
   ]) func `what is no HTTP date is nil`(_ text: String) { #expect(HTTPDate.seconds(text) == nil) }
 
-  @Test(arguments: [
-    (nil, nil), ("0", 1_000), ("120", 1_120), ("4294967295", 4_294_968_295), ("", nil), ("-5", nil), ("+5", nil),
-    ("1.5", nil), ("soon", nil), (" 5", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-  ] as [(String?, Double?)]) func `Retry-After is a time`(_ text: String?, _ time: Double?) {
+  @Test(
+    arguments: [
+      (nil, nil), ("0", 1_000), ("120", 1_120), ("4294967295", 4_294_968_295), ("", nil), ("-5", nil),
+      ("+5", nil),
+      ("1.5", nil), ("soon", nil), (" 5", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+    ] as [(String?, Double?)]) func `Retry-After is a time`(_ text: String?, _ time: Double?)
+  {
     let head = CoreStage.head(503, text.map { ["Retry-After": $0] } ?? [:])
     #expect(RetryAfter.time(head, now: 1_000) == time)
   }
 
-  @Test(arguments: ["a", "http", "http:/x", "httpx://a", "kollus", "../../etc/passwd", "한", "a b", "ftp://a/"])
+  @Test(arguments: [
+    "a", "http", "http:/x", "httpx://a", "kollus", "../../etc/passwd", "한", "a b", "ftp://a/",
+  ])
   func `a word that is no web URL is a key`(_ word: String) throws {
     #expect(try ContentReference(word: word) == .mediaContentKey(word))
   }
 
-  @Test(arguments: ["http://h/s?jwt=x", "HTTPS://h/s"]) func `a web URL is a play URL`(_ word: String) throws {
+  @Test(arguments: ["http://h/s?jwt=x", "HTTPS://h/s"]) func `a web URL is a play URL`(_ word: String) throws
+  {
     #expect(try ContentReference(word: word) == .playURL(CoreStage.address(word)))
     #expect(try ContentReference(key: word) == .mediaContentKey(word))
   }
@@ -49,41 +56,54 @@ import Testing
     #expect(error?.message.contains("secret") == false)
   }
 
-  @Test(arguments: [
-    ("kollus://download?url=http%3A%2F%2Fh%2Fs%3Fjwt%3Dx&folder=a%2Fb", "download", ["http://h/s?jwt=x"], "a/b"),
-    ("KOLLUS://list", "list", [], nil), ("kollus://download_play?url=a&url=b&other=1", "download_play", ["a", "b"], nil),
-    ("kollus://path/?folder=%2Fa%2F&", "path", [], "a"), ("kollus://download?url=", "download", [""], nil),
-    ("kollus://download?url", "download", [""], nil), ("kollus://list?folder=", "list", [], ""),
-    ("kollus://download?url=%ED%95%9C", "download", ["한"], nil),
-  ] as [(String, String, [String], String?)])
-  func `a kollus URL is taken apart`(_ word: String, _ action: String, _ urls: [String], _ folder: String?) throws {
+  @Test(
+    arguments: [
+      (
+        "kollus://download?url=http%3A%2F%2Fh%2Fs%3Fjwt%3Dx&folder=a%2Fb", "download", ["http://h/s?jwt=x"],
+        "a/b"
+      ),
+      ("KOLLUS://list", "list", [], nil),
+      ("kollus://download_play?url=a&url=b&other=1", "download_play", ["a", "b"], nil),
+      ("kollus://path/?folder=%2Fa%2F&", "path", [], "a"), ("kollus://download?url=", "download", [""], nil),
+      ("kollus://download?url", "download", [""], nil), ("kollus://list?folder=", "list", [], ""),
+      ("kollus://download?url=%ED%95%9C", "download", ["한"], nil),
+    ] as [(String, String, [String], String?)])
+  func `a kollus URL is taken apart`(_ word: String, _ action: String, _ urls: [String], _ folder: String?)
+    throws
+  {
     let request = try #require(try ContentReference.request(word))
     #expect(request.action == action)
     #expect(request.urls == urls)
     #expect(request.folder == folder)
   }
 
-  @Test(arguments: ["a", "http://h/", "kollus:/download", "kollus:"]) func `another word is no kollus URL`(_ word: String) throws {
+  @Test(arguments: ["a", "http://h/", "kollus:/download", "kollus:"]) func `another word is no kollus URL`(
+    _ word: String
+  ) throws {
     #expect(try ContentReference.request(word) == nil)
   }
 
   @Test(arguments: [
-    "kollus://", "kollus://?", "kollus://play", "kollus://Download", "kollus://download?url=%", "kollus://list?folder=%4",
-    "kollus://list?folder=%zz", "kollus://list?folder=%ff", "kollus://list?folder=..", "kollus://list?folder=a%00b",
+    "kollus://", "kollus://?", "kollus://play", "kollus://Download", "kollus://download?url=%",
+    "kollus://list?folder=%4",
+    "kollus://list?folder=%zz", "kollus://list?folder=%ff", "kollus://list?folder=..",
+    "kollus://list?folder=a%00b",
   ]) func `a kollus URL that is not right is usage`(_ word: String) {
     let error = #expect(throws: KollusError.self) { try ContentReference.request(word) }
     #expect(error?.kind == .usage)
   }
 
   @Test(arguments: [
-    ("", ""), ("/", ""), ("///", ""), ("a", "a"), ("/a/b/", "a/b"), ("a//b", "a/b"), ("math/unit 1", "math/unit 1"),
+    ("", ""), ("/", ""), ("///", ""), ("a", "a"), ("/a/b/", "a/b"), ("a//b", "a/b"),
+    ("math/unit 1", "math/unit 1"),
     ("한/국", "한/국"), ("...", "..."), (".hidden", ".hidden"),
   ]) func `a folder path is made plain`(_ path: String, _ plain: String) throws {
     #expect(try FolderPath.checked(path) == plain)
   }
 
   @Test(arguments: [
-    ".", "..", "a/../b", "a/./b", "a\nb", "a\u{0}b", "a\u{7f}b", "a\u{9b}b", String(repeating: "x", count: 256),
+    ".", "..", "a/../b", "a/./b", "a\nb", "a\u{0}b", "a\u{7f}b", "a\u{9b}b",
+    String(repeating: "x", count: 256),
     String(repeating: "a/", count: 33),
   ]) func `a folder path that is not plain is usage`(_ path: String) {
     #expect(throws: KollusError.self) { try FolderPath.checked(path) }
@@ -97,11 +117,13 @@ import Testing
   @Test func `claims and user values are read`() throws {
     let url = try playURL(
       #"{"cuid":"someone","expt":1900000000,"mc":[{"mckey":"a"}]}"#,
-      "&uservalue1=b&uservalue0=a+%ED%95%9C&uservalue10=c&uservalue01=x&uservalue100=x&uservalue=x&uservalue-1=x&uservalue2=%zz")
+      "&uservalue1=b&uservalue0=a+%ED%95%9C&uservalue10=c&uservalue01=x&uservalue100=x&uservalue=x&uservalue-1=x&uservalue2=%zz"
+    )
     #expect(url.clientUserID == "someone")
     #expect(url.expires == 1_900_000_000)
     #expect(url.userValues.map(\.name) == ["uservalue0", "uservalue1", "uservalue10"])
-    #expect(PlayURL.json(userValues: url.userValues) == #"{"uservalue0":"a 한","uservalue1":"b","uservalue10":"c"}"#)
+    #expect(
+      PlayURL.json(userValues: url.userValues) == #"{"uservalue0":"a 한","uservalue1":"b","uservalue10":"c"}"#)
     #expect(PlayURL.json(userValues: []) == "{}")
   }
 
@@ -113,7 +135,9 @@ import Testing
     #expect(url.userValues.isEmpty)
   }
 
-  @Test(arguments: [#"{"cuid":1,"expt":"x","mc":1}"#, #"{"mc":[1,null,"a",[]]}"#, "{}", #"{"mc":[{"drm_policy":null}]}"#])
+  @Test(arguments: [
+    #"{"cuid":1,"expt":"x","mc":1}"#, #"{"mc":[1,null,"a",[]]}"#, "{}", #"{"mc":[{"drm_policy":null}]}"#,
+  ])
   func `claims of a wrong type are no claims`(_ claims: String) throws {
     let url = try playURL(claims)
     #expect(url.clientUserID == nil)
@@ -129,9 +153,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("https://other/x", false, true), ("http://127.0.0.1/x", false, true), ("http://localhost/x", false, true),
+    ("https://other/x", false, true), ("http://127.0.0.1/x", false, true),
+    ("http://localhost/x", false, true),
     ("http://other/x", false, false), ("http://other/x", true, true),
-  ]) func `plain http leaves the machine only when allowed`(_ text: String, _ allowed: Bool, _ passes: Bool) throws {
+  ]) func `plain http leaves the machine only when allowed`(_ text: String, _ allowed: Bool, _ passes: Bool)
+    throws
+  {
     let address = try CoreStage.address(text)
     let policy = HTTPPolicy(allowsPlainHTTP: allowed)
     do throws(KollusError) {
@@ -143,11 +170,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (302, "/b", "https://h/b"), (301, "b", "https://h/a/b"), (303, "//o/b", "https://o/b"), (307, "https://o/", "https://o/"),
-    (308, "?x", "https://h/a/s?x"), (302, "http://h/b", nil), (302, "http://127.0.0.1/b", nil), (302, "ftp://h/", nil),
-    (302, "https://u:p@h/", nil), (300, "/b", nil), (304, "/b", nil), (200, "/b", nil), (302, nil, nil), (302, "", nil),
-  ] as [(Int, String?, String?)])
+  @Test(
+    arguments: [
+      (302, "/b", "https://h/b"), (301, "b", "https://h/a/b"), (303, "//o/b", "https://o/b"),
+      (307, "https://o/", "https://o/"),
+      (308, "?x", "https://h/a/s?x"), (302, "http://h/b", nil), (302, "http://127.0.0.1/b", nil),
+      (302, "ftp://h/", nil),
+      (302, "https://u:p@h/", nil), (300, "/b", nil), (304, "/b", nil), (200, "/b", nil), (302, nil, nil),
+      (302, "", nil),
+    ] as [(Int, String?, String?)])
   func `a redirect leads where it may`(_ status: Int, _ location: String?, _ target: String?) throws {
     let head = CoreStage.head(status, location.map { ["Location": $0] } ?? [:])
     let policy = HTTPPolicy(allowsPlainHTTP: true)

@@ -35,8 +35,12 @@ import Testing
     #expect(try await reopened().wholeDigest() == SHA256.hash(plain))
     // A second run goes on with the same file.
     let again = try reopened().forLargeWrites()
-    try CoreStage.write(randomBytes(plain.count, seed: 2), to: again, 3, source: SegmentSource(CoreStage.address("http://h/"), validator: nil))
-    #expect(try CoreStage.plain(of: reopened())[3 << 20..<4 << 20] == randomBytes(plain.count, seed: 2)[3 << 20..<4 << 20])
+    try CoreStage.write(
+      randomBytes(plain.count, seed: 2), to: again, 3,
+      source: SegmentSource(CoreStage.address("http://h/"), validator: nil))
+    #expect(
+      try CoreStage.plain(of: reopened())[3 << 20..<4 << 20]
+        == randomBytes(plain.count, seed: 2)[3 << 20..<4 << 20])
   }
 
   @Test func `another device key opens nothing`() throws {
@@ -68,7 +72,9 @@ import Testing
   }
 
   /// Every part of the header: magic, version, lengths, segment size, size, file id, wrapped key.
-  @Test(arguments: [0, 7, 8, 11, 12, 16, 18, 20, 23, 24, 31, 32, 47, 48, 59, 60, 91, 92, 107] as [Int64], [1, 0x80] as [UInt8])
+  @Test(
+    arguments: [0, 7, 8, 11, 12, 16, 18, 20, 23, 24, 31, 32, 47, 48, 59, 60, 91, 92, 107] as [Int64],
+    [1, 0x80] as [UInt8])
   func `a bit flipped in the header closes the file`(_ offset: Int64, _ bit: UInt8) throws {
     _ = try CoreStage.sealedFile(at: path, plain: randomBytes(100))
     try flip(offset, bit: bit)
@@ -77,7 +83,9 @@ import Testing
     #expect(error?.code == KollusCode.damaged)
   }
 
-  @Test(arguments: [0, 12, 50, 90] as [Int64]) func `a bit flipped in the description closes the file`(_ offset: Int64) throws {
+  @Test(arguments: [0, 12, 50, 90] as [Int64]) func `a bit flipped in the description closes the file`(
+    _ offset: Int64
+  ) throws {
     _ = try CoreStage.sealedFile(at: path, plain: randomBytes(100))
     try flip(Int64(SealedLayout.descriptionOffset) + offset)
     #expect(throws: KollusError.self) { try SealedFile.open(path, deviceKey: CoreStage.key) }
@@ -115,7 +123,9 @@ import Testing
   @Test func `a bit flipped where nothing is kept changes nothing`() throws {
     let plain = randomBytes(100)
     let layout = try CoreStage.sealedFile(at: path, plain: plain).layout
-    for offset in [108, 4_095, 4_096, 8_192, layout.slotOffset(0) + 4_095, layout.fileLength - 1] { try flip(offset) }
+    for offset in [108, 4_095, 4_096, 8_192, layout.slotOffset(0) + 4_095, layout.fileLength - 1] {
+      try flip(offset)
+    }
     #expect(try CoreStage.plain(of: reopened()) == plain)
   }
 
@@ -126,7 +136,9 @@ import Testing
     _ = try CoreStage.sealedFile(at: other, plain: plain)
     let file = try File(path, O_RDWR)
     let length = layout.slotLength(0)
-    let (one, two) = try (file.read(length, at: layout.slotOffset(0)), file.read(length, at: layout.slotOffset(1)))
+    let (one, two) = try (
+      file.read(length, at: layout.slotOffset(0)), file.read(length, at: layout.slotOffset(1))
+    )
     try file.write(two, at: layout.slotOffset(0))
     try file.write(one, at: layout.slotOffset(1))
     try file.write(File(other, O_RDONLY).read(length, at: layout.slotOffset(3)), at: layout.slotOffset(3))
@@ -149,7 +161,9 @@ import Testing
     let file = try CoreStage.sealedFile(at: path, plain: randomBytes(65_536))
     let raw = try File(path, O_RDWR)
     let first = try raw.read(file.layout.slotLength(0), at: file.layout.slotOffset(0))
-    try CoreStage.write(randomBytes(65_536), to: file, 0, source: SegmentSource(CoreStage.address("https://h/x"), validator: nil))
+    try CoreStage.write(
+      randomBytes(65_536), to: file, 0,
+      source: SegmentSource(CoreStage.address("https://h/x"), validator: nil))
     let second = try raw.read(file.layout.slotLength(0), at: file.layout.slotOffset(0))
     #expect(first[..<64] != second[..<64])
     #expect(first[65_536..<65_548] != second[65_536..<65_548])
@@ -172,78 +186,6 @@ import Testing
     _ = try CoreStage.sealedFile(at: path, plain: randomBytes(200, seed: 2))
     #expect(try CoreStage.plain(of: reopened()) == randomBytes(200, seed: 2))
     #expect(try Files.names(in: TemporaryDirectory.path) == ["media.sealed"])
-  }
-
-  // MARK: Scans
-
-  private func digests(_ plain: [UInt8]) -> [Digest] {
-    stride(from: 0, to: plain.count, by: 65_536).map { SHA256.hash(Array(plain[$0..<min($0 + 65_536, plain.count)])) }
-  }
-
-  @Test func `a scan against digests keeps what fits`() async throws {
-    let plain = randomBytes(300_000)
-    let file = try CoreStage.sealedFile(at: path, plain: plain)
-    var wanted = digests(plain)
-    #expect(try await file.scan(digests: wanted, isPartial: true).done == Array(repeating: true, count: 5))
-    wanted[2] = wanted[3]
-    let scan = try await file.scan(digests: wanted, isPartial: true)
-    #expect(scan.done == [true, true, false, true, true])
-    #expect(scan.size(file.layout) == 300_000 - 65_536)
-  }
-
-  private func partial(_ sources: [SegmentSource?]) throws -> SealedFile {
-    let plain = randomBytes(65_536 * sources.count)
-    let file = try SealedFile.create(
-      at: path, mediaContentKey: "mck", description: "{}", segmentSize: 65_536, size: Int64(plain.count),
-      deviceKey: CoreStage.key, isLarge: false)
-    for (index, source) in sources.enumerated() {
-      if let source { try CoreStage.write(plain, to: file, index, source: source) }
-    }
-    return file
-  }
-
-  private func source(_ tag: String?) throws -> SegmentSource {
-    try SegmentSource(CoreStage.address("https://h/x"), validator: tag.map { .entityTag($0) })
-  }
-
-  @Test func `without digests only the segments of one object are kept`() async throws {
-    let (one, two, none) = try (source("\"1\""), source("\"2\""), source(nil))
-    let file = try partial([one, two, one, nil, none, one, two])
-    let scan = try await file.scan(digests: [], isPartial: true)
-    #expect(scan.done == [true, false, true, false, false, true, false])
-    #expect(scan.source == one)
-    // A complete file is judged by its own tags.
-    #expect(try await file.scan(digests: [], isPartial: false).damaged == [3])
-  }
-
-  @Test func `without digests and validators nothing of a partial file is kept`() async throws {
-    let file = try partial([source(nil), source(nil), nil])
-    let scan = try await file.scan(digests: [], isPartial: true)
-    #expect(scan.done == [false, false, false])
-    #expect(scan.source == nil)
-    #expect(scan.lastDigest == nil)
-  }
-
-  @Test func `a proof is kept as long as any segment is`() async throws {
-    let file = try partial([source("\"1\""), source("\"1\""), nil])
-    let scan = try await file.scan(digests: [], isPartial: true)
-    #expect(scan.lastDigest?.index == 1)
-  }
-
-  @Test(.disabled("ScanWork.result drops the proof when the last segment belongs to another object"))
-  func `a proof is found among the segments that are kept`() async throws {
-    let file = try partial([source("\"1\""), source("\"1\""), source("\"2\"")])
-    let scan = try await file.scan(digests: [], isPartial: true)
-    #expect(scan.done == [true, true, false])
-    #expect(scan.lastDigest?.index == 1)
-  }
-
-  @Test func `an empty file holds nothing`() async throws {
-    let file = try partial([nil, nil])
-    #expect(try await file.scan(digests: [], isPartial: true).done == [false, false])
-    #expect(!SealedFile.holdsSegments(path, deviceKey: CoreStage.key))
-    _ = try partial([nil, source(nil)])
-    #expect(SealedFile.holdsSegments(path, deviceKey: CoreStage.key))
   }
 
   @Test(arguments: [

@@ -7,37 +7,39 @@ import Testing
   @Test func `what is done is not asked for`() {
     var plan = SegmentPlan(done: [true, false, false, true, false])
     #expect((plan.count, plan.missing, plan.done, plan.lastDone) == (5, 3, 2, 3))
-    #expect(plan.take(lanes: 1) == 1..<2)
-    #expect(plan.take(lanes: 1) == 2..<3)
-    #expect(plan.take(lanes: 1) == 4..<5)
-    #expect(plan.take(lanes: 1) == nil)
+    let runs = (0..<4).map { _ in plan.take(lanes: 1) }
+    #expect(runs == [1..<2, 2..<3, 4..<5, nil])
     #expect(!plan.isComplete)
   }
 
   @Test(arguments: [(100, 4, 12), (100, 1, 16), (8, 4, 1), (1, 4, 1), (1_000, 4, 16), (100, 0, 16)])
   func `runs are long first and fair at the end`(_ count: Int, _ lanes: Int, _ first: Int) {
     var plan = SegmentPlan(done: Array(repeating: false, count: count))
-    #expect(plan.take(lanes: lanes) == 0..<first)
+    let run = plan.take(lanes: lanes)
+    #expect(run == 0..<first)
   }
 
   @Test func `a preferred segment comes first when it is missing`() {
     var plan = SegmentPlan(done: Array(repeating: false, count: 10))
-    #expect(plan.take(lanes: 9, preferring: 5) == 5..<6)
-    #expect(plan.take(lanes: 9, preferring: 5) == 0..<1)
-    #expect(plan.take(lanes: 1, preferring: 1, atMost: 2) == 1..<3)
+    let runs = [
+      plan.take(lanes: 9, preferring: 5), plan.take(lanes: 9, preferring: 5),
+      plan.take(lanes: 1, preferring: 1, atMost: 2),
+    ]
+    #expect(runs == [5..<6, 0..<1, 1..<3])
   }
 
   @Test func `a claimed segment goes to the end by steps`() {
     var plan = SegmentPlan(done: [false])
     plan.finish(0)
-    #expect(plan.done == 0)
-    #expect(plan.claim(0))
-    #expect(!plan.claim(0))
+    let claims = [plan.claim(0), plan.claim(0)]
     plan.finish(0)
+    #expect(claims == [true, false])
     #expect(plan.done == 0)
-    plan.arrive(0)
-    #expect(!plan.claim(0))
+    let arrivals = [plan.arrive(0), plan.arrive(0)]
+    let late = plan.claim(0)
     plan.giveBack(0..<1)
+    #expect(arrivals == [true, false])
+    #expect(!late)
     #expect(plan.missing == 0)
     plan.finish(0)
     plan.finish(0)
@@ -45,8 +47,8 @@ import Testing
     plan.reopen(0)
     plan.reopen(0)
     #expect((plan.done, plan.missing, plan.lastDone) == (0, 1, nil))
-    plan.arrive(0)
-    #expect(plan.claim(0))
+    let after = (plan.arrive(0), plan.isMissing(0), plan.claim(0))
+    #expect(after == (false, true, true))
   }
 
   /// A model that does the same with plain sets.
@@ -84,11 +86,13 @@ import Testing
         model.missing.subtract(run)
         model.claimed.formUnion(run)
       case 2:
-        #expect(plan.claim(index) == (model.missing.remove(index) != nil))
-        if !model.done.contains(index), !model.arrived.contains(index) { model.claimed.insert(index) }
+        let isClaimed = plan.claim(index)
+        #expect(isClaimed == (model.missing.remove(index) != nil))
+        if isClaimed { model.claimed.insert(index) }
       case 3:
-        plan.arrive(index)
-        if model.claimed.remove(index) != nil { model.arrived.insert(index) }
+        let isArrived = plan.arrive(index)
+        #expect(isArrived == (model.claimed.remove(index) != nil))
+        if isArrived { model.arrived.insert(index) }
       case 4:
         plan.finish(index)
         if model.arrived.remove(index) != nil { model.done.insert(index) }

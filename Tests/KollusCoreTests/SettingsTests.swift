@@ -7,18 +7,23 @@ import Testing
 @Suite(.temporaryDirectory) struct SettingsTests {
   let file = TemporaryDirectory.path + "/config.json"
 
-  @Test(arguments: [
+  static let sizes: [(String, Int64)] = [
     ("0", 0), ("512", 512), ("512K", 512 << 10), ("10M", 10 << 20), ("2G", 2 << 30), ("1T", 1 << 40),
     ("1k", 1 << 10), ("1.5G", 3 << 29), ("0.5K", 512), ("0.001K", 1), ("1048576T", 1 << 60),
-    ("1152921504606846976", 1 << 60),
-  ]) func `a size is read`(_ text: String, _ bytes: Int64) { #expect(ByteSize(text)?.bytes == bytes) }
+  ]
+
+  @Test(arguments: sizes) func `a size is read`(_ text: String, _ bytes: Int64) {
+    #expect(ByteSize(text)?.bytes == bytes)
+  }
 
   @Test(arguments: [
     "", "K", "-1", "+1", "1.", ".5", "1.0001K", "1 K", " 1", "1KB", "1KiB", "1e3", "0x10", "١", "1,5",
     "1.5.5", "1048577T", "9999999999999999999", "99999999999999999999999", "1٫5", "NaN", "∞",
   ]) func `what is no size is refused`(_ text: String) { #expect(ByteSize(text) == nil) }
 
-  @Test(.disabled("ByteSize.init traps on a letter whose upper case is two letters"), arguments: ["10ß", "ﬁ", "1ŉ"])
+  @Test(
+    .disabled("ByteSize.init traps on a letter whose upper case is two letters"),
+    arguments: ["10ß", "ﬁ", "1ŉ"])
   func `a unit of any letter is refused, not a trap`(_ text: String) async {
     await #expect(processExitsWith: .success) { [text = text as String] in
       if ByteSize(text) != nil { exit(1) }
@@ -37,7 +42,9 @@ import Testing
     #expect(TimeSpan(text)?.milliseconds == milliseconds)
   }
 
-  @Test(arguments: ["", "s", "-1s", "+1s", "1S", "1ms", "1w", "1.s", "1 s", "36601d", "1e2s", "99999999999999999d", "１s"])
+  @Test(arguments: [
+    "", "s", "-1s", "+1s", "1S", "1ms", "1w", "1.s", "1 s", "36601d", "1e2s", "99999999999999999d", "１s",
+  ])
   func `what is no time span is refused`(_ text: String) { #expect(TimeSpan(text) == nil) }
 
   @Test(arguments: ["0s", "1s", "90s", "10m", "72h", "7d", "1.5s", "0.001s", "100.25s"])
@@ -96,8 +103,10 @@ import Testing
     #expect(byVariable.caFile == "word-caFile")
   }
 
-  @Test(arguments: [("renewWithin", "KOLLUS_RENEW_WITHIN"), ("allowPlainHTTP", "KOLLUS_ALLOW_PLAIN_HTTP"),
-    ("caFile", "KOLLUS_CA_FILE"), ("origin", "KOLLUS_ORIGIN")])
+  @Test(arguments: [
+    ("renewWithin", "KOLLUS_RENEW_WITHIN"), ("allowPlainHTTP", "KOLLUS_ALLOW_PLAIN_HTTP"),
+    ("caFile", "KOLLUS_CA_FILE"), ("origin", "KOLLUS_ORIGIN"),
+  ])
   func `a key has its variable`(_ name: String, _ variable: String) {
     #expect(SettingKey.all.first { $0.name == name }?.variable == variable)
   }
@@ -108,7 +117,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[]", "expected an object"), ("{", "not right"), ("", "not right"), (#"{"nope":1}"#, "nope: no such key"),
+    ("[]", "expected an object"), ("{", "not right"), ("", "not right"),
+    (#"{"nope":1}"#, "nope: no such key"),
     (#"{"retries":101}"#, "retries: expected a number from 0 to 100"), (#"{"retries":-1}"#, "retries"),
     (#"{"retries":1.0}"#, "retries"), (#"{"retries":true}"#, "retries"), (#"{"retries":[1]}"#, "retries"),
     (#"{"jobs":0}"#, "jobs"), (#"{"connections":17}"#, "connections"), (#"{"timeout":"0s"}"#, "timeout"),
@@ -131,7 +141,9 @@ import Testing
     #expect(error?.message.contains("KOLLUS_RETRIES") == true)
   }
 
-  @Test(arguments: [("retries", "many"), ("nope", "1")]) func `a wrong flag is usage`(_ name: String, _ value: String) {
+  @Test(arguments: [("retries", "many"), ("nope", "1")]) func `a wrong flag is usage`(
+    _ name: String, _ value: String
+  ) {
     let error = #expect(throws: KollusError.self) { try load(flags: [(name, value)]) }
     #expect(error?.kind == .usage)
   }
@@ -151,7 +163,8 @@ import Testing
   }
 
   @Test func `one key is changed, the rest stays`() throws {
-    try #"{"keys":{"a":"x"},"retries": 5,"origin":"http://a"}"#.write(toFile: file, atomically: true, encoding: .utf8)
+    try #"{"keys":{"a":"x"},"retries": 5,"origin":"http://a"}"#.write(
+      toFile: file, atomically: true, encoding: .utf8)
     try Settings.change(file: file, key: key("origin"), to: "http://b")
     var settings = try load()
     #expect(settings.origin == "http://b")
@@ -166,7 +179,8 @@ import Testing
   @Test func `a file is made with its folder`() throws {
     let file = TemporaryDirectory.path + "/a/b/config.json"
     try Settings.change(file: file, key: key("reserve"), to: "1G")
-    #expect(try Settings.load(file: file, isRequired: true, environment: [:], flags: []).reserve.bytes == 1 << 30)
+    #expect(
+      try Settings.load(file: file, isRequired: true, environment: [:], flags: []).reserve.bytes == 1 << 30)
   }
 
   @Test func `a wrong value changes nothing`() throws {

@@ -34,7 +34,8 @@ import Testing
   }
 
   @Test(arguments: [
-    0, -0.0, 1.5, .pi, -1e308, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, 9_007_199_254_740_992,
+    0, -0.0, 1.5, .pi, -1e308, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity,
+    9_007_199_254_740_992,
   ]) func `a real comes back`(_ number: Double) throws {
     let db = try Connection(path: path)
     #expect(try first(db, "SELECT ?", [.real(number)]) { $0.real(at: 0) } == number)

@@ -173,7 +173,8 @@ extension Downloader {
     let path = home.mediaPath(of: content.mediaContentKey)
     let isLarge = media.size >= 8 << 20
     // A damaged header costs the partial file: nothing in it can be opened any more.
-    if let file = try? SealedFile.open(path, deviceKey: home.identity.key),
+    let isThere = SealedFile.exists(path)
+    if isThere, let file = try? SealedFile.open(path, deviceKey: home.identity.key),
       file.mediaContentKey == content.mediaContentKey, file.layout.size == media.size,
       file.layout.segmentSize == media.segmentSize
     {
@@ -194,7 +195,7 @@ extension Downloader {
         return (isLarge ? try file.forLargeWrites() : file, scan)
       }
     }
-    if attempt.restarts == 0, SealedFile.holdsSegments(path, deviceKey: home.identity.key) {
+    if isThere, attempt.restarts == 0, SealedFile.holdsSegments(path, deviceKey: home.identity.key) {
       try restart(content, because: "what is stored does not belong to what the origin has now", &attempt)
     }
     let file = try SealedFile.create(

@@ -41,7 +41,7 @@ package struct Downloader: Sendable {
   /// Manifests asked for at once.
   private let lookups: Allotment
   /// Further contents that only wait for a commit, which they then share.
-  private static let commitsAhead = 64
+  private static let commitsAhead = 128
 
   /// `bytesPerSecond` limits all transfers together.
   package init(

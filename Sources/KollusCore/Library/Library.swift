@@ -16,6 +16,15 @@ package actor Library {
     let done: CheckedContinuation<Void, any Error>
   }
 
+  /// Changes for the same commit. The first comes at once; those that follow in a rush share one every
+  /// `interval`, which costs a lone change nothing and a thousand of them little.
+  private struct Queue {
+    let interval: Duration
+    var pending: [Pending] = []
+    var isDue = false
+    var last: ContinuousClock.Instant?
+  }
+
   /// What a change waits for.
   enum Commit: Int, Comparable, Sendable {
     /// The commit survives the process.
@@ -31,8 +40,9 @@ package actor Library {
   let db: Connection
   package nonisolated let home: Home
   private nonisolated let executor: QueueExecutor
-  private var pending: [Pending] = []
-  private var isDraining = false
+  /// Changes that only need to survive the process, and those that wait for the disk.
+  private var quick = Queue(interval: .milliseconds(4))
+  private var durable = Queue(interval: .milliseconds(20))
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -93,10 +103,14 @@ package actor Library {
         let value = try change(db)
         result.withLock { $0 = value }
       }
-      pending.append(Pending(change: change, commit: commit, done: done))
-      guard !isDraining else { return }
-      isDraining = true
-      Task { self.drain() }
+      let job = Pending(change: change, commit: commit, done: done)
+      if commit == .ordered {
+        quick.pending.append(job)
+        schedule(&quick) { library in library.take(&library.quick) }
+      } else {
+        durable.pending.append(job)
+        schedule(&durable) { library in library.take(&library.durable) }
+      }
     }
     guard let value = result.withLock({ $0 }) else {
       throw KollusError(.internalFailure, "a change was committed without being made")
@@ -104,10 +118,28 @@ package actor Library {
     return value
   }
 
-  private func drain() {
-    isDraining = false
-    let group = pending
-    pending = []
+  /// Sees to it that the queue is committed, now or when its interval has passed.
+  private func schedule(
+    _ queue: inout Queue, _ take: @escaping @Sendable (isolated Library) -> [Pending]
+  ) {
+    guard !queue.isDue else { return }
+    queue.isDue = true
+    let time = queue.last.map { $0 + queue.interval }
+    Task {
+      // The task is nobody's to cancel, so the sleep only ends with its time.
+      if let time, time > .now { try? await Task.sleep(until: time, clock: .continuous) }
+      self.drain(take(self))
+    }
+  }
+
+  private func take(_ queue: inout Queue) -> [Pending] {
+    defer { queue.pending = [] }
+    queue.isDue = false
+    queue.last = .now
+    return queue.pending
+  }
+
+  private func drain(_ group: [Pending]) {
     let result = Result { () throws(KollusError) in try commit(group) }
     for job in group { job.done.resume(with: result) }
   }
