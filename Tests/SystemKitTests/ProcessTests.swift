@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)])
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
   func `a second signal ends the process at once`(_ number: Int32, _ status: Int32) async {
     await #expect(processExitsWith: .exitCode(status)) { [number] in
       let seen = Protected(false)

@@ -333,13 +333,6 @@ extension DownloadRequest {
   }
 }
 
-extension Home {
-  /// Where the media of a content lies; the name tells nothing of the key and holds nothing of it.
-  package func mediaPath(of mediaContentKey: String) -> String {
-    "\(mediaPath)/\(Hex.encode(SHA256.hash(Array(mediaContentKey.utf8)).bytes.prefix(16))).sealed"
-  }
-}
-
 extension KollusError {
   /// Any error as one of ours.
   init(any error: any Error) {

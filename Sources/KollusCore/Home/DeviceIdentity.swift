@@ -11,8 +11,8 @@ package struct DeviceIdentity: Sendable {
   package let key: SymmetricKey
   /// 40 hexadecimal digits, made once (PROTO §4.6); licences are bound to it.
   package let playerID: String
-  /// Proves the machine without telling its id; empty where the machine has none.
-  private let machineProof: String
+  /// The machine it was made on, as `/etc/machine-id` names it; empty where nothing does.
+  private let machineID: String
 
   /// Makes a new identity for the machine; `key` is kept when given.
   package static func made(machineID: String, key: SymmetricKey? = nil) throws(KollusError) -> DeviceIdentity
@@ -20,18 +20,14 @@ package struct DeviceIdentity: Sendable {
     do throws(SealError) {
       let key = if let key { key } else { try SymmetricKey.random() }
       let playerID = Hex.encode(try SecureRandom.bytes(20))
-      return DeviceIdentity(key: key, playerID: playerID, machineProof: proof(of: machineID, key: key))
+      return DeviceIdentity(key: key, playerID: playerID, machineID: machineID)
     } catch {
       throw KollusError(.internalFailure, "no random numbers to be had: \(error)")
     }
   }
 
   /// Whether the identity was made on the machine with this id.
-  package func belongs(to machineID: String) -> Bool { machineProof == Self.proof(of: machineID, key: key) }
-
-  private static func proof(of machineID: String, key: SymmetricKey) -> String {
-    machineID.isEmpty ? "" : HMAC.sha256(Array(machineID.utf8), key: key.derived("machine")).hex
-  }
+  package func belongs(to machineID: String) -> Bool { self.machineID == machineID }
 
   /// Reads the file at `path`, or `nil` when there is none.
   static func read(_ path: String) throws(KollusError) -> DeviceIdentity? {
@@ -54,7 +50,7 @@ package struct DeviceIdentity: Sendable {
         key.count == 32, let playerID = try json.string("playerID"), !playerID.isEmpty
       else { throw json.failure("a member is missing or wrong") }
       return DeviceIdentity(
-        key: SymmetricKey(bytes: key), playerID: playerID, machineProof: try json.string("machine") ?? "")
+        key: SymmetricKey(bytes: key), playerID: playerID, machineID: try json.string("machineID") ?? "")
     } catch {
       throw KollusError(
         .configuration, "the device key \(path) is damaged: \(error)",
@@ -69,7 +65,7 @@ package struct DeviceIdentity: Sendable {
     writer.member("version", 1)
     writer.member("key", key.withBytes { bytes in Base64.encode(bytes.withUnsafeBytes { Array($0) }) })
     writer.member("playerID", playerID)
-    writer.member("machine", machineProof)
+    writer.member("machineID", machineID)
     writer.endObject()
     return writer.bytes + [UInt8(ascii: "\n")]
   }

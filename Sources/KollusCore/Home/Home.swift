@@ -80,6 +80,18 @@ package struct Home: Sendable {
   }
 }
 
+/// Names of media files: they tell nothing of the key, and no part of the key is in them.
+extension Home {
+  static func mediaName(of mediaContentKey: String) -> String {
+    "\(Hex.encode(SHA256.hash(Array(mediaContentKey.utf8)).bytes.prefix(16))).sealed"
+  }
+
+  /// Where the media of a content lies.
+  package func mediaPath(of mediaContentKey: String) -> String {
+    "\(mediaPath)/\(Self.mediaName(of: mediaContentKey))"
+  }
+}
+
 /// Locks between processes; each is dropped by the kernel when its holder dies.
 extension Home {
   /// Taken while the library is made or migrated.

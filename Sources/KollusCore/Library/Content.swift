@@ -33,6 +33,7 @@ package struct Content: Sendable, Equatable {
   package var synopsis = ""
   package var descriptionURL = ""
   /// File names under the home's `media`, empty where there is none.
+  package var fileName = ""
   package var snapshot = ""
   package var thumbnail = ""
   package var kind = Kind.download

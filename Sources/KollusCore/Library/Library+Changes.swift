@@ -132,8 +132,8 @@ extension Connection {
         mck, title, company, course, teacher, synopsis, description_url, content_type, media_type, file_size,
         duration, natural_width, natural_height, encoding_profile, content_provider_key, client_user_id,
         user_values, needs_licence, state, download_size, downloaded_time, position, snapshot, thumbnail,
-        not_before, file_stamp)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0)
+        not_before, file_stamp, file_name)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0, ?)
       ON CONFLICT (mck) DO UPDATE SET
         title = excluded.title, company = excluded.company, course = excluded.course,
         teacher = excluded.teacher, synopsis = excluded.synopsis, description_url = excluded.description_url,
@@ -152,6 +152,7 @@ extension Connection {
         .real(content.duration), .integer(content.naturalWidth), .integer(content.naturalHeight),
         .text(content.encodingProfile), .text(content.contentProviderKey), .text(content.clientUserID),
         .text(content.userValues), .integer(content.needsLicence ? 1 : 0),
+        .text(Home.mediaName(of: content.mediaContentKey)),
       ])
       _ = try statement.step()
     }

@@ -103,6 +103,24 @@ extension Library {
     }
   }
 
+  /// Ready contents whose file name is not among `names`.
+  func readyContents(outside names: Set<String>) throws(KollusError) -> [(id: Int64, key: String)] {
+    let sql = "SELECT id, mck, file_name FROM content WHERE state = 'ready'"
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        var gone: [(Int64, String)] = []
+        while try row.step() {
+          if !names.contains(row.text(at: 2) ?? "") {
+            gone.append((row.integer(at: 0), row.text(at: 1) ?? ""))
+          }
+        }
+        return gone
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
   /// Virtual folders that hold contents or were made for them.
   package func folders() throws(KollusError) -> [String] {
     do throws(SQLiteError) {
@@ -134,7 +152,7 @@ extension Library {
     SELECT content.id, mck, coalesce(path, ''), title, company, course, teacher, synopsis, description_url,
     snapshot, thumbnail, content_type, media_type, state, error_kind, error_code, error_message, file_size, download_size,
     downloaded_time, duration, position, natural_width, natural_height, encoding_profile,
-    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp
+    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp, file_name
     FROM content LEFT JOIN folder ON folder.id = folder_id
     """
 }
@@ -184,5 +202,6 @@ extension Content {
     userValues = text(27)
     needsLicence = row.integer(at: 28) != 0
     (notBefore, fileStamp) = (row.integer(at: 29), row.integer(at: 30))
+    fileName = text(31)
   }
 }

@@ -6,19 +6,11 @@ extension Library {
   /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
   package func tidy(_ sink: any EventSink) async throws {
     guard let names = try? Files.names(in: home.mediaPath) else { return }
-    var selection = Selection()
-    selection.states = [.ready]
-    let present = Set(names)
-    let gone = try contents(selection).filter { content in
-      !present.contains(
-        String(home.mediaPath(of: content.mediaContentKey).dropFirst(home.mediaPath.utf8.count + 1)))
-    }
+    let gone = try readyContents(outside: Set(names))
     guard !gone.isEmpty else { return }
     try await setMissing(gone.map(\.id))
     for content in gone {
-      sink.emit(
-        .note(
-          .missing, mediaContentKey: content.mediaContentKey, message: "its file is gone; download it again"))
+      sink.emit(.note(.missing, mediaContentKey: content.key, message: "its file is gone; download it again"))
     }
   }
 
