@@ -59,12 +59,12 @@ let package = Package(
     tests("CurlKit"),
     tests("JSONKit"),
     tests("SQLiteKit"),
-    tests("SealKit"),
+    tests("SealKit", "JSONKit"),
     tests("ServerKit"),
     tests("SystemKit"),
     tests("TerminalKit"),
-    tests("KollusCore", "JSONKit", "SealKit", "SystemKit"),
-    tests("KollusOrigin", "JSONKit", "SealKit"),
-    tests("KollusCommands", "JSONKit", "SealKit"),
+    tests("KollusCore", "CurlKit", "JSONKit", "SQLiteKit", "SealKit", "SystemKit"),
+    tests("KollusOrigin", "ArgumentKit", "JSONKit", "SealKit", "ServerKit"),
+    tests("KollusCommands", "ArgumentKit", "JSONKit", "KollusCore", "SealKit", "TerminalKit"),
   ]
 )

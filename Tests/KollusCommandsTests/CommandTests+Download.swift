@@ -66,7 +66,7 @@ extension CommandTests {
   @Test func `words that look like something else are settled`() async throws {
     let keys = ["http://a/b?c", "kollus://download?url=x", "-dash", "--json"]
     try publish(keys)
-    for key in keys { await stage.run("download", "--mck", key).expect(0) }
+    for key in keys { await stage.run("download", "--mck=\(key)").expect(0) }
     #expect(try await stage.listed() == keys)
     await stage.run("remove", "--", "-dash", "--json").expect(0)
     await stage.run("download", "--", "-dash", "--json").expect(0)

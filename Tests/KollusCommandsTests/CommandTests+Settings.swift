@@ -37,7 +37,7 @@ extension CommandTests {
     #expect(await stage.run("config", "jobs", "--unset").expect(0).output.hasPrefix("jobs taken out of"))
     #expect(await stage.run("config", "jobs").output == "2\n")
     for (key, value) in [
-      ("jobs", "0"), ("timeout", "0"), ("reserve", "-1"), ("allowPlainHTTP", "perhaps"), ("retries", "101"),
+      ("jobs", "0"), ("timeout", "0"), ("reserve", "much"), ("allowPlainHTTP", "perhaps"), ("retries", "101"),
     ] {
       let run = await stage.run("config", key, value, "--json").expect(64)
       #expect(try run.failures.first?.object("error")?.string("message")?.contains(key) == true)
