@@ -79,12 +79,6 @@ import Testing
     #expect(try Files.information(path + "/device.key")?.mode == 0o600)
   }
 
-  @Test func `the machine's id is not told by the file`() throws {
-    _ = try open("0123456789abcdef0123456789abcdef")
-    let text = try String(contentsOfFile: path + "/device.key", encoding: .utf8)
-    #expect(!text.contains("0123456789abcdef"))
-  }
-
   @Test func `a machine without an id has its own home`() throws {
     _ = try open("")
     _ = try open("")

@@ -24,6 +24,7 @@ import Testing
       full, source: [1, 2, 3], playURL: [9], folder: "math/unit 1")
     var expected = full
     (expected.id, expected.folder) = (stored.id, "math/unit 1")
+    expected.fileName = Home.mediaName(of: full.mediaContentKey)
     #expect(stored == expected)
     let reopened = try Library(home)
     #expect(try await reopened.content(full.mediaContentKey) == expected)
