@@ -1,6 +1,7 @@
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 int fallocate(int descriptor, int mode, off_t offset, off_t length);
 int syncfs(int descriptor);
+int pipe2(int *_Nonnull ends, int flags);
 
 /// `O_DIRECT`, whose value differs between architectures.
 static inline int kollus_o_direct(void) { return __O_DIRECT; }
@@ -20,6 +22,22 @@ static inline int kollus_lock_byte(int descriptor, off_t at, int take) {
   struct flock range = {
       .l_type = take ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, 37 /* F_OFD_SETLK */, &range) == 0 ? 0 : errno;
+}
+
+static volatile int kollus_signal_pipe = -1;
+
+static void kollus_note_signal(int number) {
+  int saved = errno;
+  unsigned char byte = (unsigned char)number;
+  if (kollus_signal_pipe >= 0 && write(kollus_signal_pipe, &byte, 1) < 0) { /* Nobody reads it any more. */ }
+  errno = saved;
+}
+
+/// From here on the signal writes its number, one byte, to `descriptor` instead of ending the process.
+static inline int kollus_catch_signal(int number, int descriptor) {
+  kollus_signal_pipe = descriptor;
+  struct sigaction action = {.sa_handler = kollus_note_signal, .sa_flags = SA_RESTART};
+  return sigaction(number, &action, (void *)0);
 }
 
 /// Columns of the terminal behind `descriptor`, or 0 when it is none.

@@ -110,7 +110,7 @@ import Synchronization
     guard !hasBegun else { return true }  // A trailer: nothing here reads one.
     guard headerBytes <= 64 << 10 else { return false }
     let text = unsafe line.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
-      .trimmingSuffix(while: \.isNewline)
+      .trimmingSuffix(while: \.isWhitespace)
     if text.hasPrefix("HTTP/") {
       lines = []
       status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) } ?? 0

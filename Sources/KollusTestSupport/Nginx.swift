@@ -8,17 +8,28 @@ package final class Nginx: Sendable {
   private let process: ChildProcess
   private let log: String
 
-  package var url: String { "http://127.0.0.1:\(port)" }
+  private let scheme: String
 
-  /// Serves `root`; its own files go to `folder`.
-  package init(serving root: String, in folder: String = TemporaryDirectory.path) async throws {
+  package var url: String { "\(scheme)://127.0.0.1:\(port)" }
+
+  /// Serves `root`, over TLS when there is a certificate; its own files go to `folder`.
+  ///
+  /// `directives` are added to the server's block.
+  package init(
+    serving root: String, in folder: String = TemporaryDirectory.path,
+    with certificate: TestCertificate? = nil,
+    _ directives: String = ""
+  ) async throws {
     guard let program = Self.program else { throw SystemError(number: ENOENT) }
     let prefix = "\(folder)/nginx-\(UUID().uuidString)"
     log = "\(prefix)/access.log"
+    scheme = certificate == nil ? "http" : "https"
+    let server = ["root \(root);", certificate?.directives ?? "", directives].joined(separator: " ")
+    let tls = certificate == nil ? "" : " ssl"
     try FileManager.default.createDirectory(atPath: prefix, withIntermediateDirectories: true)
     for _ in 0..<5 {
       let port = try unusedPort()
-      let text = Self.configuration(prefix: prefix, root: root, port: port)
+      let text = Self.configuration(prefix: prefix, server: "listen 127.0.0.1:\(port)\(tls); \(server)")
       try text.write(toFile: "\(prefix)/nginx.conf", atomically: true, encoding: .utf8)
       let process = try ChildProcess(
         program, ["-p", prefix, "-c", "\(prefix)/nginx.conf", "-e", "stderr"],
@@ -52,7 +63,7 @@ package final class Nginx: Sendable {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  private static func configuration(prefix: String, root: String, port: Int) -> String {
+  private static func configuration(prefix: String, server: String) -> String {
     """
     daemon off;
     \(geteuid() == 0 ? "user root;" : "")
@@ -71,8 +82,12 @@ package final class Nginx: Sendable {
       sendfile on;
       types { video/mp4 mp4; application/json json; }
       default_type application/octet-stream;
-      server { listen 127.0.0.1:\(port); root \(root); }
+      server { \(server) }
     }
     """
   }
+}
+
+extension TestCertificate {
+  fileprivate var directives: String { "ssl_certificate \(path); ssl_certificate_key \(keyPath);" }
 }

@@ -31,9 +31,9 @@ package enum Files {
 
   /// Replaces `path` by `bytes` in one step, durably: a reader sees the old file or the new one.
   package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(SystemError) {
-    let temporary = "\(path).\(getpid()).tmp"
+    let temporary = temporaryName(beside: path)
     do throws(SystemError) {
-      let file = try File(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
+      let file = try File(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: mode)
       try file.write(bytes, at: 0)
       try file.synchronize()
       try rename(temporary, to: path)
@@ -46,13 +46,18 @@ package enum Files {
 
   /// Creates `path` with `bytes` durably, or throws `EEXIST`; never seen half written.
   package static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(SystemError) {
-    let temporary = "\(path).\(getpid()).tmp"
+    let temporary = temporaryName(beside: path)
     defer { _ = unsafe unlink(temporary) }
-    let file = try File(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
+    let file = try File(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: mode)
     try file.write(bytes, at: 0)
     try file.synchronize()
     guard unsafe link(temporary, path) == 0 else { throw SystemError("create", path) }
     try synchronizeFolder(of: path)
+  }
+
+  /// A name in the same folder that nobody else uses.
+  static func temporaryName(beside path: String) -> String {
+    "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).tmp"
   }
 
   package static func rename(_ path: String, to target: String) throws(SystemError) {
@@ -78,12 +83,16 @@ package enum Files {
     guard let folder = unsafe opendir(path) else { throw SystemError("list", path) }
     defer { unsafe closedir(folder) }
     var names: [String] = []
+    errno = 0
     while let entry = unsafe readdir(folder) {
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
       if name != ".", name != ".." { names.append(name) }
+      errno = 0
     }
+    // The end and a failure look alike but for the number.
+    guard errno == 0 else { throw SystemError("list", path) }
     return names
   }
 

@@ -12,8 +12,8 @@ package final class ReplacementFile {
   /// Readable by others as the process's file mode mask allows.
   package init(_ path: String) throws(SystemError) {
     self.path = path
-    temporary = "\(path).\(getpid()).part"
-    file = try File(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666)
+    temporary = Files.temporaryName(beside: path)
+    file = try File(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
   }
 
   deinit { if !isCommitted { _ = unsafe unlink(temporary) } }

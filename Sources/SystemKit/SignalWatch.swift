@@ -1,35 +1,44 @@
-import Dispatch
+import CLinux
 import Glibc
-import Synchronization
 
-/// Turns SIGINT and SIGTERM into a call, instead of the process's end, while it lives.
+/// Turns SIGINT and SIGTERM into a call, instead of the process's end, while it lives; one at a time.
 ///
-/// Invariant behind `@unchecked Sendable`: the sources are set once and only cancelled, which any thread may do.
-@safe package final class SignalWatch: @unchecked Sendable {
-  private let sources: [any DispatchSourceSignal]
+/// The handler of a signal may do next to nothing, so it writes the number to a pipe that a thread reads.
+package final class SignalWatch: Sendable {
+  private let signals: [Int32]
+  private let output: Int32
 
-  /// Calls `handler` with the signal's number, on a queue of its own, when the first one arrives.
+  /// Calls `handler` with the signal's number, on a thread of its own, when the first one arrives.
   ///
   /// A second one ends the process at once, as someone who waits in vain expects.
   package init(_ signals: [Int32] = [SIGINT, SIGTERM], handler: @escaping @Sendable (Int32) -> Void) {
-    let queue = DispatchQueue(label: "kollus.signals")
-    let count = SignalCount()
-    sources = signals.map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        guard count.isFirst() else { _exit(128 + number) }
+    var ends: [Int32] = [-1, -1]
+    let failure = unsafe pipe2(&ends, O_CLOEXEC)
+    precondition(failure == 0, "no pipe to be had: \(errno)")
+    (self.signals, output) = (signals, ends[1])
+    let input = ends[0]
+    Thread.start {
+      var isFirst = true
+      while let number = Self.next(input) {
+        guard isFirst else { _exit(128 + number) }
+        isFirst = false
         handler(number)
       }
-      source.resume()
-      return source
+      close(input)
     }
+    for number in signals { _ = kollus_catch_signal(number, output) }
   }
 
-  deinit { for source in sources { source.cancel() } }
-}
+  deinit {
+    for number in signals { signal(number, SIG_DFL) }
+    close(output)
+  }
 
-private final class SignalCount: Sendable {
-  private let count = Atomic(0)
-  func isFirst() -> Bool { count.wrappingAdd(1, ordering: .relaxed).oldValue == 0 }
+  /// The next signal's number, or `nil` when the watch has ended.
+  private static func next(_ input: Int32) -> Int32? {
+    var byte: UInt8 = 0
+    var count: Int
+    repeat { count = unsafe read(input, &byte, 1) } while count < 0 && errno == EINTR
+    return count == 1 ? Int32(byte) : nil
+  }
 }

@@ -66,7 +66,7 @@ package enum Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts a thread that runs `body` and ends with it; signals are left to the main thread.
+  /// Starts a thread that runs `body` and ends with it.
   package static func start(_ body: @escaping @Sendable () -> Void) {
     let context = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
     var thread = pthread_t()

@@ -79,7 +79,7 @@ import Testing
     try await origin.publish("one", bytes)
     try await origin.publish("two", Array(bytes.dropLast()))
     let stage = try CommandStage(["retries": "0"])
-    origin.answer("one") { _ in Answer(404) }
+    origin.answer("one") { _ in Answer(503) }
     let token = OriginProgram.token(OriginProgram.claims("one", "two"))
     await download(token, from: origin, by: stage).expect(1)
     #expect(try await stage.listed("--state", "ready") == ["two"])

@@ -64,8 +64,7 @@ import Testing
     #expect(try await library.verify(repaired, SilentSink()).damaged.isEmpty)
   }
 
-  @Test(.disabled("Downloader.recheck takes the sound file of another content for this one's"))
-  func `the file of another content in place of this one is replaced`() async throws {
+  @Test func `the file of another content in place of this one is replaced`() async throws {
     let server = try origin(ScriptedServer.object(plain))
     let library = try library()
     _ = try await download(library, from: server).get()
@@ -77,8 +76,7 @@ import Testing
     #expect(throws: Never.self) { try library.export(content) { _ in } }
   }
 
-  @Test(.disabled("the failure of a content of one segment is kept only the first time"))
-  func `the last failure is the one to tell`() async throws {
+  @Test func `the last failure is the one to tell`() async throws {
     let server = try origin { _ in Answer(503).retryAfter("1000") }
     let library = try library()
     let first = await #expect(throws: KollusError.self) { try await download(library, from: server).get() }
@@ -104,9 +102,7 @@ import Testing
     }
   }
 
-  @Test(
-    .disabled("Downloader+Pictures cuts the name by bytes where it counts characters"),
-    arguments: ["home", "홈 문서"])
+  @Test(arguments: ["home", "홈 문서"])
   func `pictures are kept beside the media`(_ name: String) async throws {
     let object = ScriptedServer.object(plain)
     let server = try origin(more: "\"snapshot\":{\"url\":\"media/s.jpg\",\"size\":3},") { request in

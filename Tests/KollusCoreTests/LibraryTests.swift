@@ -70,9 +70,10 @@ import Testing
     #expect(content.state == .failed)
     #expect(content.failure == failure)
     #expect((content.downloadSize, content.notBefore, content.stopSize) == (20, 77, 20))
-    // The first failure stays the one to tell.
-    try await library.fail(stored.id, KollusError(.refused, code: 1, "other"))
-    #expect(try await now().failure == failure)
+    // The next run's failure is the one to tell.
+    let other = KollusError(.refused, code: 1, "other", mediaContentKey: "a")
+    try await library.fail(stored.id, other)
+    #expect(try await (now().failure, now().notBefore) == (other, 0))
     try await library.begin(stored.id, holding: 20)
     #expect(try await now().failure == nil)
     content = try #require(try await library.finish(stored, at: 5_000, stamp: 9, filesNeedSync: true))

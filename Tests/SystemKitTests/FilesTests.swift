@@ -131,7 +131,7 @@ import Testing
     #expect(try Files.names(in: folder) == ["file"])
   }
 
-  @Test(.disabled("Files.create shares one temporary name within a process"), arguments: 0..<5)
+  @Test(arguments: 0..<5)
   func `of many that create one file in one process, one does`(_ round: Int) async {
     let path = path
     let results = await withTaskGroup(of: Int32.self) { group in

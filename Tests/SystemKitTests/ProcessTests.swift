@@ -90,8 +90,7 @@ import Testing
     }
   }
 
-  @Test(
-    .disabled("SignalWatch.init ignores the signals before its sources are registered"), arguments: 0..<20)
+  @Test(arguments: 0..<20)
   func `a signal right after the watch began is not lost`(_ round: Int) async {
     await #expect(processExitsWith: .exitCode(7)) {
       let seen = Protected(false)
@@ -103,8 +102,7 @@ import Testing
     }
   }
 
-  @Test(.disabled("SignalWatch.deinit leaves the signals ignored for good"))
-  func `once the watch is gone a signal ends the process again`() async {
+  @Test func `once the watch is gone a signal ends the process again`() async {
     await #expect(processExitsWith: .signal(SIGTERM)) {
       do { withExtendedLifetime(SignalWatch { _ in }) {} }
       usleep(100_000)  // The source is cancelled on a queue of its own.

@@ -46,6 +46,7 @@ extension Downloader {
         wasJoined = true
         continue
       }
+      defer { withExtendedLifetime(lock) {} }
       // Just registered and no file there: nobody can have worked on it since.
       let isUntouched = !wasJoined && source != nil && !SealedFile.exists(home.mediaPath(of: key))
       guard let current = isUntouched ? content : try await library.content(key) else { throw Self.removed }
@@ -58,8 +59,7 @@ extension Downloader {
       do {
         return try await transfer(current, isUntouched ? source : nil, lock)
       } catch {
-        try await record(error, of: content)
-        throw error
+        throw try await record(error, of: content)
       }
     }
   }
@@ -67,10 +67,20 @@ extension Downloader {
   private static let removed = KollusError(
     .interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
 
-  /// Keeps the failure for a later look; an interrupted download just goes on later.
-  private func record(_ error: any Error, of content: Content) async throws {
-    let error = KollusError(any: error)
-    if error.kind != .interrupted { try await library.fail(content.id, error) }
+  /// A failure with the time before which the server wants no call.
+  private struct FetchFailure: Error {
+    let error: KollusError
+    let notBefore: Int64
+  }
+
+  /// Keeps the failure for a later look and returns it; an interrupted download just goes on later.
+  private func record(_ error: any Error, of content: Content) async throws -> KollusError {
+    let failure = error as? FetchFailure
+    let error = failure?.error ?? KollusError(any: error)
+    if error.kind != .interrupted {
+      try await library.fail(content.id, error, notBefore: failure?.notBefore ?? 0)
+    }
+    return error
   }
 
   private func finish(_ sealed: Sealed) async throws -> Content {
@@ -84,8 +94,7 @@ extension Downloader {
       sink.emit(.downloadContent(ready.progress, error: nil))
       return ready
     } catch {
-      try await record(error, of: sealed.content)
-      throw error
+      throw try await record(error, of: sealed.content)
     }
   }
 
@@ -143,8 +152,7 @@ extension Downloader {
         try restart(content, because: reason, &attempt)
       case .fail(let error, let notBefore):
         try await library.setProgress(content.id, fetch.progress)
-        try await library.fail(content.id, error, notBefore: notBefore)
-        throw error
+        throw FetchFailure(error: error, notBefore: notBefore)
       case .resolve(let reason, let error):
         try await library.setProgress(content.id, fetch.progress)
         source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)
@@ -275,7 +283,9 @@ extension Downloader {
     else {
       throw error
     }
-    _ = try await store(fresh, request: request)
+    guard try await !store(fresh, request: request).needsLicence else {
+      throw Self.needsLicence(content.mediaContentKey)
+    }
     let (was, now) = (old.manifest.media, fresh.manifest.media)
     let isSame =
       was.size == now.size && was.segmentSize == now.segmentSize && was.segments == now.segments
@@ -343,9 +353,8 @@ extension Downloader {
 
   /// Reads a ready content whose file was touched; `nil` when segments must be fetched again.
   private func recheck(_ content: Content) async throws -> Content? {
-    let path = home.mediaPath(of: content.mediaContentKey)
     var held: Int64 = 0
-    if let file = try? SealedFile.open(path, deviceKey: home.identity.key) {
+    if let file = try? home.openMedia(of: content) {
       let scan = try await file.scan(digests: [], isPartial: false)
       if scan.damaged.isEmpty {
         try await library.setStamp(content.id, try file.information().modified)
@@ -362,9 +371,10 @@ extension Downloader {
     let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
     for source in try await resolve(request, known: content)
     where source.manifest.content.mediaContentKey == content.mediaContentKey {
-      _ = try await library.register(
+      let stored = try await library.register(
         source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,
         folder: nil)
+      if stored.needsLicence { throw Self.needsLicence(content.mediaContentKey) }
     }
     return nil
   }

@@ -34,9 +34,9 @@ extension Downloader {
         guard picture.size.map({ $0 == Int64(response.body.count) }) ?? true,
           picture.digest.map({ $0 == SHA256.hash(response.body) }) ?? true
         else { throw KollusError(.badData, "\(kind).size or \(kind).sha256 does not fit the picture") }
-        let path = "\(home.mediaPath(of: content.mediaContentKey)).\(kind)"
-        try Files.write(response.body, to: path)
-        return String(path.dropFirst(home.mediaPath.utf8.count + 1))
+        let name = "\(Home.mediaName(of: content.mediaContentKey)).\(kind)"
+        try Files.write(response.body, to: "\(home.mediaPath)/\(name)")
+        return name
       }
       throw KollusError(.refused, "too many redirects")
     } catch {

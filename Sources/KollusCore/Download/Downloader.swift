@@ -120,6 +120,9 @@ package struct Downloader: Sendable {
           }
           var content = source.manifest.content
           let stored = try? await library.content(key)  // Only a better figure; the rehearsal goes on without.
+          if content.needsLicence || stored?.needsLicence ?? false {
+            return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
+          }
           content.downloadSize = stored?.fileSize == content.fileSize ? stored?.downloadSize ?? 0 : 0
           return DownloadOutcome(
             mediaContentKey: key, result: .success(content), pending: content.fileSize - content.downloadSize)
@@ -235,12 +238,6 @@ package struct Downloader: Sendable {
         "the origin does not allow this content to be downloaded",
         mediaContentKey: key)
     }
-    if manifest.content.needsLicence {
-      return KollusError(
-        .refused, code: KollusCode.unsupported,
-        "this content needs a licence by a DRM callback, which this version cannot ask for",
-        hint: "use a version of kollus that knows licences", mediaContentKey: key)
-    }
     return nil
   }
 
@@ -254,7 +251,12 @@ package struct Downloader: Sendable {
       }
       if let refusal = refusal(of: source.manifest) { throw refusal }
       let content = try await store(source, request: request)
-      if content.needsLicence { throw Self.needsLicence(key) }
+      if content.needsLicence {
+        // Stored all the same: what once had a DRM callback never loses it (design §3).
+        let error = Self.needsLicence(key)
+        try await library.fail(content.id, error)
+        throw error
+      }
       if content.isDownloaded, isIntact(content) {
         sink.emit(.downloadContent(content.progress, error: nil))
         return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
@@ -268,11 +270,10 @@ package struct Downloader: Sendable {
     }
   }
 
-  /// A content that once had a DRM callback never loses it (design §3).
-  private static func needsLicence(_ key: String) -> KollusError {
+  static func needsLicence(_ key: String) -> KollusError {
     KollusError(
       .refused, code: KollusCode.unsupported,
-      "this content once had a DRM callback, and this version cannot ask for licences",
+      "this content needs a licence by a DRM callback, which this version cannot ask for",
       hint: "use a version of kollus that knows licences", mediaContentKey: key)
   }
 
@@ -297,11 +298,12 @@ package struct Downloader: Sendable {
   /// The refusal when the disk has no room for all that is to be fetched, plus the reserve.
   private func spaceShortage(_ prepared: [Prepared]) -> KollusError? {
     var needed: Int64 = 0
-    for case .fetch(let content, _) in prepared {
+    for case .fetch(let content, _) in prepared where !content.isDownloaded {
       // Room is reserved when a file is made, so what a partial file takes is taken already.
       let taken = (try? Files.information(home.mediaPath(of: content.mediaContentKey)))?.allocated ?? 0
-      let whole = content.fileSize + content.fileSize / 128 + (64 << 10)
-      needed += content.isDownloaded ? 0 : max(0, whole - taken)
+      let size = max(0, min(content.fileSize, 1 << 50))
+      let (sum, overflow) = needed.addingReportingOverflow(max(0, size + size / 128 + (64 << 10) - taken))
+      needed = overflow ? .max : sum
     }
     guard needed > 0, let free = try? Files.freeSpace(at: home.mediaPath) else { return nil }
     let (wanted, overflow) = needed.addingReportingOverflow(settings.reserve.bytes)

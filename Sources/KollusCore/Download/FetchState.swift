@@ -43,6 +43,7 @@ final class FetchState: Sendable {
 
   /// A piece of work for one transfer.
   struct Errand: Sendable {
+    let id: Int
     let mirror: Int
     let address: WebAddress
     let validator: Validator?
@@ -72,6 +73,9 @@ final class FetchState: Sendable {
     /// Mirrors tried since the last wait.
     var sweep = 0
     var sealing = 0
+    /// Errands whose body is being taken.
+    var accepted: Set<Int> = []
+    var errands = 0
     var settled: CheckedContinuation<Void, Never>?
     /// Bytes of the segments that are done.
     var held: Int64
@@ -150,9 +154,11 @@ final class FetchState: Sendable {
         let segments = isWhole
           ? 0..<layout.segmentCount : state.plan.take(lanes: connections, preferring: holding)
       else { return .end }
+      state.errands += 1
       return .errand(
         Errand(
-          mirror: state.current, address: mirror.target ?? mirror.address, validator: mirror.validator,
+          id: state.errands, mirror: state.current, address: mirror.target ?? mirror.address,
+          validator: mirror.validator,
           segments: segments, isWhole: isWhole, epoch: state.epoch))
     }
   }
@@ -174,7 +180,10 @@ final class FetchState: Sendable {
       guard state.verdict == nil else { return false }
       state.mirrors[errand.mirror].redirects = 0
       if state.mirrors[errand.mirror].validator == nil { state.mirrors[errand.mirror].validator = validator }
-      guard digests.isEmpty else { return true }
+      guard digests.isEmpty else {
+        state.accepted.insert(errand.id)
+        return true
+      }
       // Without any proof, only the bytes of one single answer belong together.
       if state.joined == nil, validator == nil, !isPlain {
         for index in state.mirrors.indices { state.mirrors[index].answersRanges = false }
@@ -183,13 +192,17 @@ final class FetchState: Sendable {
       let source = SegmentSource(errand.address, validator: validator)
       guard let joined = state.joined else {
         state.joined = source
+        state.accepted.insert(errand.id)
         return true
       }
       // A 206 need not repeat the validator it was asked by.
       let validator = validator ?? errand.validator
       guard let known = joined.validator, known == validator else {
-        guard state.plan.done > 0 || joined.validator == nil else {
+        // As long as nothing of the first object is here or on its way, the second may be the one.
+        if state.plan.done == 0, state.sealing == 0, state.accepted.isEmpty, validator != nil || isPlain {
           state.joined = source
+          state.mirrors[errand.mirror].validator = validator
+          state.accepted.insert(errand.id)
           return true
         }
         state.verdict = .startOver("its server gives no proof that it is still the same object")
@@ -203,6 +216,7 @@ final class FetchState: Sendable {
           state.held -= Int64(layout.plainLength(proof.index))
         }
       }
+      state.accepted.insert(errand.id)
       return true
     }
   }
@@ -212,6 +226,7 @@ final class FetchState: Sendable {
   /// `partial` is the segment it was in the middle of.
   func end(_ errand: Errand, partial: Int?) {
     state.withLock { state in
+      state.accepted.remove(errand.id)
       if errand.isWhole {
         state.isWholeTaken = false
         if let partial { state.plan.giveBack(partial..<partial + 1) }
@@ -336,7 +351,10 @@ final class FetchState: Sendable {
       state.held += Int64(layout.plainLength(index))
       state.patience.reset()
       state.mismatches[index] = nil
-      if !hasDigests { state.proof = (index, digest) }
+      // A proof that is asked for stays until its segment came again.
+      if !hasDigests, state.proof.map({ state.plan.isDone($0.index) }) ?? true {
+        state.proof = (index, digest)
+      }
       guard state.held > state.progress else { return nil }
       state.progress = state.held
       return .progress(state.progress)

@@ -113,8 +113,9 @@ struct MediaFetch: Sendable {
     if let answer = outcome.answer, !outcome.isAccepted { return refusal(answer, errand) }
     if outcome.isSatisfied { return nil }
     if let failure { return .transient(of: failure, errand.address) }
-    // The body ended early without an error. That is only as good as the bytes it brought.
-    guard outcome.received < 64 << 10 else { return nil }
+    // The body ended early without an error: good if it brought a segment, or much of one that can be continued.
+    let canContinue = !errand.isWhole && (fetch.hasDigests || errand.validator != nil)
+    if outcome.completed > 0 || canContinue && outcome.kept >= 64 << 10 { return nil }
     return .transient(
       of: CurlError(code: CurlError.partialFile, message: "the body ended early"), errand.address)
   }

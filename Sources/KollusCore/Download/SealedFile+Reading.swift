@@ -33,3 +33,26 @@ extension SealedFile {
     return hash.finish()
   }
 }
+
+extension Home {
+  /// Opens the media of a content and makes sure that they are this content's, as long as the library says.
+  ///
+  /// Throws `badData` otherwise.
+  func openMedia(of content: Content) throws(KollusError) -> SealedFile {
+    let key = content.mediaContentKey
+    do throws(KollusError) {
+      guard let file = try SealedFile.open(mediaPath(of: key), deviceKey: identity.key) else {
+        throw KollusError(
+          .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again")
+      }
+      guard file.mediaContentKey == key, file.layout.size == content.fileSize else {
+        throw KollusError(
+          .badData, code: KollusCode.damaged, "the media file does not belong to this content",
+          hint: "download the content again")
+      }
+      return file
+    } catch {
+      throw error.of(key)
+    }
+  }
+}

@@ -22,7 +22,9 @@ final class SegmentReceiver: BodyReceiver {
     var piece: Piece?
     /// Bytes of the delivery that comes again which were already used.
     var used = 0
-    var received: Int64 = 0
+    /// Bytes put into segments that were wanted, and segments made whole.
+    var kept: Int64 = 0
+    var completed = 0
   }
 
   let errand: FetchState.Errand
@@ -60,12 +62,25 @@ final class SegmentReceiver: BodyReceiver {
       + Int64(fetch.layout.plainLength(errand.segments.upperBound - 1)) - 1
   }
 
-  /// What came of the request: the answer, bytes received, whether all asked for is here, what is left over.
-  func outcome() -> (
-    answer: MediaAnswer?, isAccepted: Bool, received: Int64, isSatisfied: Bool, piece: Piece?
-  ) {
+  /// What came of a request.
+  struct Outcome {
+    let answer: MediaAnswer?
+    let isAccepted: Bool
+    /// Bytes put into segments that were wanted.
+    let kept: Int64
+    /// Segments made whole.
+    let completed: Int
+    /// Whether the body went to the end of what was asked for.
+    let isSatisfied: Bool
+    /// The beginning of a segment whose end did not come.
+    let piece: Piece?
+  }
+
+  func outcome() -> Outcome {
     state.withLock { state in
-      (state.answer, state.isAccepted, state.received, state.isAccepted && state.position > last, state.piece)
+      Outcome(
+        answer: state.answer, isAccepted: state.isAccepted, kept: state.kept, completed: state.completed,
+        isSatisfied: state.isAccepted && state.position > last, piece: state.piece)
     }
   }
 
@@ -111,14 +126,15 @@ final class SegmentReceiver: BodyReceiver {
         let count = min(length - within, bytes.byteCount - offset)
         if let piece = state.piece, piece.index == index {
           piece.buffer.append(bytes.extracting(offset..<offset + count))
+          state.kept += Int64(count)
           if within + count == length, let source = state.source {
             state.piece = nil
+            state.completed += 1
             if fetch.arrived(index) { submit(piece, source) } else { pool.giveBack(piece.buffer) }
           }
         }
         offset += count
         state.position += Int64(count)
-        state.received += Int64(count)
       }
       state.used -= min(state.used, bytes.byteCount)
       return .taken

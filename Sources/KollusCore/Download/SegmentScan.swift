@@ -69,7 +69,8 @@ private final class ScanWork: Sendable {
     var isStopped = false
     var scan: SegmentScan
     var sources: [SegmentSource: Int] = [:]
-    var records: [Int: SegmentSource] = [:]
+    /// What is known of each sound segment; only kept where sources decide.
+    var records: [Int: SealedFile.Record] = [:]
     var threads = 0
     var failure: SystemError?
     var done: CheckedContinuation<Void, any Error>?
@@ -103,8 +104,8 @@ private final class ScanWork: Sendable {
       if isSound {
         if let source = record?.source {
           state.sources[source, default: 0] += 1
-          state.records[index] = source
         }
+        state.records[index] = record
         if let digest = record?.digest, index >= state.scan.lastDigest?.index ?? 0 {
           state.scan.lastDigest = (index, digest)
         }
@@ -136,11 +137,14 @@ private final class ScanWork: Sendable {
       scan.damaged.sort()
       guard joining else { return scan }
       let best = state.sources.filter { $0.key.validator != nil }.max { $0.value < $1.value }?.key
-      for index in scan.done.indices where scan.done[index] && (best == nil || state.records[index] != best) {
+      for index in scan.done.indices
+      where scan.done[index] && (best == nil || state.records[index]?.source != best) {
         scan.done[index] = false
       }
       scan.source = best
-      if let last = scan.lastDigest, !scan.done[last.index] { scan.lastDigest = nil }
+      scan.lastDigest = scan.done.lastIndex(of: true).flatMap { index in
+        state.records[index]?.digest.map { (index, $0) }
+      }
       return scan
     }
   }

@@ -10,10 +10,11 @@ enum Validator: Hashable, Sendable {
 
   /// The strong validator of an answer, or `nil` when it has none.
   ///
+  /// A tag with bytes beyond ASCII is none: they do not survive as text, and two such tags could look alike.
   /// A modification date counts as strong once it lies a minute before the answer's own date.
   init?(_ head: ResponseHead) {
     if let tag = head["etag"], tag.hasPrefix("\""), tag.hasSuffix("\""),
-      (2...Self.lengthLimit).contains(tag.utf8.count)
+      (2...Self.lengthLimit).contains(tag.utf8.count), tag.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
     {
       self = .entityTag(tag)
     } else if head["etag"] == nil, let modified = head["last-modified"], modified.utf8.count <= 64,

@@ -55,7 +55,7 @@ package struct ContentProgress: Sendable, Equatable {
   static func percent(_ part: Int64, of whole: Int64, isDownloaded: Bool) -> Int {
     if isDownloaded { return 100 }
     guard whole > 0, part > 0 else { return 0 }
-    return min(99, Int(Double(part) / Double(whole) * 100))
+    return Int(min(99, Double(part) / Double(whole) * 100))
   }
 }
 

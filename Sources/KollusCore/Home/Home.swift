@@ -98,7 +98,9 @@ extension Home {
   func setupLock() throws(KollusError) -> ByteLock? { try lock(at: 0) }
 
   /// Taken by the one process that downloads, repairs or removes this content.
-  package func lock(content id: Int64) throws(KollusError) -> ByteLock? { try lock(at: 1_024 + id) }
+  package func lock(content id: Int64) throws(KollusError) -> ByteLock? {
+    try lock(at: 1_024 + (id & 0xffff_ffff_ffff))
+  }
 
   private func lock(at offset: Int64) throws(KollusError) -> ByteLock? {
     do throws(SystemError) {

@@ -66,14 +66,12 @@ extension Library {
   }
 
   /// The download ended without success; `notBefore` is when the server may be asked again.
-  ///
-  /// A failure that was told already stays the one to tell.
   func fail(_ id: Int64, _ failure: KollusError, notBefore: Int64 = 0) async throws {
     try await record { db throws(SQLiteError) in
       try db.execute(
         """
         UPDATE content SET state = 'failed', error_kind = ?, error_code = ?, error_message = ?,
-        not_before = ? WHERE id = ? AND state IN ('registered', 'approved', 'fetching')
+        not_before = ? WHERE id = ? AND state <> 'ready'
         """, .text(failure.kind.rawValue), .integer(Int64(failure.code)), .text(failure.message),
         .integer(notBefore), .integer(id))
     }

@@ -61,17 +61,12 @@ extension Library {
       ).of(key)
     }
     defer { withExtendedLifetime(lock) {} }
-    let path = home.mediaPath(of: key)
     let file: SealedFile
     do throws(KollusError) {
-      guard let opened = try SealedFile.open(path, deviceKey: home.identity.key) else {
-        throw KollusError(
-          .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again")
-      }
-      file = opened
+      file = try home.openMedia(of: content)
     } catch {
       if error.kind == .badData { try await setDamaged(content.id, holding: 0, error) }
-      throw error.of(key)
+      throw error
     }
     let scan = try await file.scan(digests: [], isPartial: false)
     guard scan.damaged.isEmpty else {
@@ -115,17 +110,7 @@ extension Library {
         hint: "download it first"
       ).of(key)
     }
-    guard let file = try SealedFile.open(home.mediaPath(of: key), deviceKey: home.identity.key) else {
-      throw KollusError(
-        .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again"
-      ).of(key)
-    }
-    guard file.mediaContentKey == key, file.layout.size == content.fileSize else {
-      throw KollusError(
-        .badData, code: KollusCode.damaged, "the media file belongs to another content",
-        hint: "download the content again"
-      ).of(key)
-    }
+    let file = try home.openMedia(of: content)
     try file.forEachSegment(output)
   }
 

@@ -32,8 +32,8 @@ enum RetryAfter {
   /// `nil` when the header is absent or means nothing.
   static func time(_ head: ResponseHead, now: Double) -> Double? {
     guard let text = head["retry-after"] else { return nil }
-    if let seconds = UInt32(text), text.utf8.allSatisfy({ (48...57).contains($0) }) {
-      return now + Double(seconds)
+    if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
+      return now + Double(min(Int64(text) ?? .max, 1 << 40))
     }
     return HTTPDate.seconds(text).map(Double.init)
   }

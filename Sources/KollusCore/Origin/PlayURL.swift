@@ -37,12 +37,21 @@ struct PlayURL {
     expires = claims.flatMap { try? $0.integer("expt") }
     let contents = claims.flatMap { try? $0.array("mc") }
     for content in contents.map({ Array($0.elements.prefix(1_000)) }) ?? [] {
-      guard (try? content.object("drm_policy")) ?? nil == nil else {
+      guard Self.hasNoPolicy(content) else {
         throw KollusError(
           .refused, code: KollusCode.unsupported,
           "the play URL asks for a multi-DRM system, which is not supported",
           hint: "ask for a URL without drm_policy")
       }
+    }
+  }
+
+  /// A policy of a wrong type, or given twice, is one as well.
+  private static func hasNoPolicy(_ content: JSON) -> Bool {
+    do throws(JSONError) {
+      return try content.member("drm_policy")?.isNull ?? true
+    } catch {
+      return content.kind != .object
     }
   }
 

@@ -7,8 +7,8 @@ package struct ByteSize: LosslessStringConvertible, Sendable, Equatable {
   package init(bytes: Int64) { self.bytes = bytes }
 
   package init?(_ text: String) {
-    let units: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40]
-    let unit = text.last.flatMap { units[Character($0.uppercased())] }
+    let units: [Character: Int] = ["K": 10, "k": 10, "M": 20, "m": 20, "G": 30, "g": 30, "T": 40, "t": 40]
+    let unit = text.last.flatMap { units[$0] }
     let digits = unit == nil ? text[...] : text.dropLast()
     guard let value = Decimal(digits), let bytes = value.scaled(by: 1 << (unit ?? 0)), bytes <= 1 << 60 else {
       return nil
