@@ -189,4 +189,19 @@ extension CommandTests {
     try await stockFailed("c")
     await stage.run("verify", "c").expect(65)
   }
+
+  @Test(.disabled("contents of one call are registered in the order the origin answers"))
+  func `a batch is listed in the order it was given`() async throws {
+    let keys = (1...12).map { "lecture \($0)" }
+    try publish(keys)
+    site.answerManifest(of: keys[0]) { [site] _ in
+      let content = OriginContent(keys[0], bytes: randomBytes(100_000, seed: 0))
+      return Answer(
+        200, text: content.manifest(mediaURL: site.mediaURL(of: keys[0])), type: "application/json"
+      )
+      .delayed(by: .milliseconds(100))
+    }
+    await stage.run(["download"] + keys).expect(0)
+    #expect(try await stage.listed() == keys)
+  }
 }

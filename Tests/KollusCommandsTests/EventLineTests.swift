@@ -130,4 +130,20 @@ import Testing
     #expect(try events.contains { try $0.bool("downloaded") == true })
     #expect(try events.contains { try $0.object("error") != nil })
   }
+
+  @Test(.disabled("list and show print their table among the events"))
+  func `no command puts anything else among the events`() async throws {
+    await stage.run("download", "a").expect(0)
+    for words in [["verify"], ["list"], ["show", "a"], ["remove", "a"]] {
+      _ = try events(await stage.run(words + ["--events", "jsonl"]).expect(0).output)
+    }
+  }
+
+  @Test(.disabled("a rehearsal tells failures without their key"))
+  func `a rehearsal's failure names its content`() async throws {
+    let plain = await stage.run("download", "nobody", "--dry-run").expect(66)
+    #expect(plain.errors.hasPrefix("error: nobody: "), "\(plain.errors)")
+    let run = await stage.run("download", "nobody", "--dry-run", "--json").expect(66)
+    #expect(try run.failures.first?.string("mediaContentKey") == "nobody")
+  }
 }

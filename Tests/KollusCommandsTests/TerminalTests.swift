@@ -77,8 +77,8 @@ struct TerminalTests {
   @Test(arguments: [SIGINT, SIGTERM])
   func `the cursor comes back after a signal`(_ signal: Int32) async throws {
     let sound = content.handler
-    site.answerMedia(of: "a") { sound($0).stalled(after: 200_000) }
-    let process = try start("download a --timeout 60s")
+    site.answerMedia(of: "a") { sound($0).throttled(to: 1 << 18) }
+    let process = try start("download a")
     #expect(await eventually { process.text(on: .standardOutput).contains(Self.hideCursor) })
     let text = try String(contentsOfFile: pidFile, encoding: .utf8)
     let pid = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))

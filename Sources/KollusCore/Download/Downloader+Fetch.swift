@@ -278,7 +278,7 @@ extension Downloader {
     let reference = old.playURL.map(ContentReference.playURL) ?? .mediaContentKey(content.mediaContentKey)
     // The user values stay as they are: a play URL carries them, a key keeps those it was given.
     let request = DownloadRequest(reference)
-    let sources = try await resolve(request, known: content)
+    let sources = try await resolve(request, known: [content])
     guard let fresh = sources.first(where: { $0.manifest.content.mediaContentKey == content.mediaContentKey })
     else {
       throw error
@@ -369,7 +369,7 @@ extension Downloader {
     let failure = KollusError(.badData, code: KollusCode.damaged, "stored bytes are damaged or gone")
     try await library.setDamaged(content.id, holding: held, failure)
     let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
-    for source in try await resolve(request, known: content)
+    for source in try await resolve(request, known: [content])
     where source.manifest.content.mediaContentKey == content.mediaContentKey {
       let stored = try await library.register(
         source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,

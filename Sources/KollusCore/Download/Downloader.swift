@@ -109,10 +109,11 @@ package struct Downloader: Sendable {
   package func rehearse(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
     await mapConcurrently(requests, limit: max(4, settings.jobs)) { request in
       do {
-        if let known = try await known(request), known.isDownloaded, isIntact(known) {
-          return [DownloadOutcome(mediaContentKey: known.mediaContentKey, result: .success(known))]
+        let known = try await known(request)
+        if !known.isEmpty, known.allSatisfy({ $0.isDownloaded && isIntact($0) }) {
+          return known.map { DownloadOutcome(mediaContentKey: $0.mediaContentKey, result: .success($0)) }
         }
-        let sources = try await resolve(request, known: nil)
+        let sources = try await resolve(request, known: known)
         return await sources.asyncMap { source in
           let key = source.manifest.content.mediaContentKey
           if let refusal = refusal(of: source.manifest) {
@@ -145,21 +146,23 @@ package struct Downloader: Sendable {
   private func prepare(_ request: DownloadRequest, known table: [String: Content]) async -> [Prepared] {
     var key = request.key
     do {
-      let known = if let key { table[key] } else { try await known(request) }
-      key = known?.mediaContentKey ?? key
-      if let known {
-        if known.isDownloaded {
-          guard isIntact(known) else { return [.fetch(known, nil)] }
-          sink.emit(.downloadContent(known.progress, error: nil))
-          return [.settled(DownloadOutcome(mediaContentKey: key, result: .success(known)))]
+      let known = if let key { table[key].map { [$0] } ?? [] } else { try await known(request) }
+      if known.count == 1 { key = known[0].mediaContentKey }
+      // What is here, or is being fetched by another process, needs no word of the origin.
+      if !known.isEmpty, try known.allSatisfy({ try $0.isDownloaded || isBusy($0) }) {
+        return known.map { content in
+          guard content.isDownloaded, isIntact(content) else { return .fetch(content, nil) }
+          sink.emit(.downloadContent(content.progress, error: nil))
+          return .settled(
+            DownloadOutcome(mediaContentKey: content.mediaContentKey, result: .success(content)))
         }
-        // Another process is at it: join it, the origin need not be asked.
-        if try home.lock(content: known.id) == nil { return [.fetch(known, nil)] }
-        try checkPatience(known)
       }
+      for content in known { try checkPatience(content) }
       var prepared: [Prepared] = []
       let sources = try await lookups.with(1) { try await resolve(request, known: known) }
-      for source in sources {
+      let wanted = sources.filter { !$0.manifest.isIntro }
+      for source in sources where source.manifest.isIntro && !wanted.isEmpty { skip(source) }
+      for source in wanted.isEmpty ? sources : wanted {
         prepared.append(await register(source, request: request))
       }
       return prepared
@@ -174,12 +177,23 @@ package struct Downloader: Sendable {
     }
   }
 
-  /// The content that a request is known to mean, without asking the origin.
-  private func known(_ request: DownloadRequest) async throws -> Content? {
+  /// The contents that a request is known to mean, without asking the origin.
+  private func known(_ request: DownloadRequest) async throws -> [Content] {
     switch request.reference {
-    case .mediaContentKey(let key): try await library.content(key)
-    case .playURL(let address): try await library.content(ofPlayURL: urlDigest(address))
+    case .mediaContentKey(let key): try await library.content(key).map { [$0] } ?? []
+    case .playURL(let address): try await library.contents(ofPlayURL: urlDigest(address))
     }
+  }
+
+  /// Whether another process works on the content.
+  private func isBusy(_ content: Content) throws -> Bool { try home.lock(content: content.id) == nil }
+
+  /// Intro clips are not downloaded (PROTO §1.4); beside other contents that is no failure.
+  private func skip(_ source: Source) {
+    sink.emit(
+      .note(
+        .skipped, mediaContentKey: source.manifest.content.mediaContentKey,
+        message: "an intro clip is not downloaded (\(KollusCode.introClip))"))
   }
 
   private func urlDigest(_ address: WebAddress) -> [UInt8] {
@@ -196,23 +210,25 @@ package struct Downloader: Sendable {
   }
 
   /// Asks the origin, in the way the content was first had when there is no other.
-  func resolve(_ request: DownloadRequest, known: Content?) async throws -> [Source] {
+  func resolve(_ request: DownloadRequest, known: [Content]) async throws -> [Source] {
     var reference = request.reference
-    if case .mediaContentKey = reference, settings.origin == nil, let known,
-      let url = try await storedSource(known)?.playURL
+    if case .mediaContentKey = reference, settings.origin == nil, let content = known.first,
+      let url = try await storedSource(content)?.playURL
     {
       reference = .playURL(url)
     }
-    let key = known?.mediaContentKey ?? request.key
+    let key = request.key ?? (known.count == 1 ? known[0].mediaContentKey : nil)
     do {
       return try await client.resolve(reference) { note, message in
         sink.emit(.note(note, mediaContentKey: key, message: message))
       }
     } catch let error as KollusError {
       // A one-time URL serves once; what was fetched by it waits for a fresh one.
-      guard case .playURL = reference, error.kind == .refused, let known, known.downloadSize > 0 else {
-        throw error
-      }
+      guard case .playURL = reference, error.kind == .refused,
+        known.contains(where: {
+          !$0.isDownloaded && SealedFile.exists(home.mediaPath(of: $0.mediaContentKey))
+        })
+      else { throw error }
       throw KollusError(
         .refused, code: KollusCode.needsFreshURL, "the play URL can no longer be resolved (\(error.message))",
         hint: "what is stored is kept; run again with a fresh URL")

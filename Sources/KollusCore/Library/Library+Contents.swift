@@ -84,10 +84,13 @@ extension Library {
     return ("WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order)", values)
   }
 
-  /// The content that a play URL, given by its digest, was found to mean.
-  func content(ofPlayURL digest: [UInt8]) throws(KollusError) -> Content? {
-    try first(
-      "\(Self.select) WHERE content.id = (SELECT content_id FROM play_url WHERE digest = ?)", [.blob(digest)])
+  /// The contents that a play URL, given by its digest, was found to mean.
+  func contents(ofPlayURL digest: [UInt8]) throws(KollusError) -> [Content] {
+    var found: [Content] = []
+    let sql =
+      "\(Self.select) WHERE content.id IN (SELECT content_id FROM play_url WHERE digest = ?) ORDER BY content.id"
+    try query(sql, [.blob(digest)]) { found.append($0) }
+    return found
   }
 
   /// What the origin said of a content, sealed.

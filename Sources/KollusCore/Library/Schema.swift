@@ -32,11 +32,12 @@ enum Schema {
         sealed BLOB NOT NULL
       ) STRICT
       """,
-      // The same play URL is the same content, without asking the origin again.
+      // The same play URL is the same contents, without asking the origin again.
       """
       CREATE TABLE play_url (
-        digest BLOB PRIMARY KEY,
-        content_id INTEGER NOT NULL REFERENCES content (id) ON DELETE CASCADE
+        digest BLOB NOT NULL,
+        content_id INTEGER NOT NULL REFERENCES content (id) ON DELETE CASCADE,
+        PRIMARY KEY (digest, content_id)
       ) STRICT, WITHOUT ROWID
       """,
       "CREATE INDEX play_url_content ON play_url (content_id)")
