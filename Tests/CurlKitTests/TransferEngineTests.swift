@@ -136,7 +136,7 @@ import Testing
     await expectFailure(CurlError.timedOut) {
       _ = try await engine.perform(Request(url: server.url, timeout: .seconds(1)), limit: 10)
     }
-    #expect(.now - start < .seconds(6))
+    #expect(.now - start < .seconds(30))
   }
 
   @Test func `a server that stalls in mid-body is given up in time`() async throws {
@@ -147,7 +147,7 @@ import Testing
     await expectFailure(CurlError.timedOut) {
       _ = try await engine.perform(Request(server, timeout: .seconds(1)), into: receiver)
     }
-    #expect(.now - start < .seconds(6))
+    #expect(.now - start < .seconds(30))
     #expect(receiver.bytes.count == 1_000)
   }
 
@@ -178,7 +178,7 @@ import Testing
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     #expect(seconds > 1.1)
-    #expect(seconds < 4)
+    #expect(seconds < 30)
   }
 
   private func expectFailure(

@@ -123,7 +123,7 @@ extension FaultTests {
       bench.spoil { _, _ in Answer(503).retryAfter("3600") }
       let start = ContinuousClock.now
       (try await bench.download("--connections", "1")).outcome.expect(75)
-      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(ContinuousClock.now - start < .seconds(20))
       let requests = bench.mediaRequests
       (try await bench.download("--connections", "1")).outcome.expect(75)
       #expect(bench.mediaRequests == requests, "asked earlier than told")
@@ -150,7 +150,7 @@ extension FaultTests {
       let start = ContinuousClock.now
       let run = try await bench.download()
       run.outcome.expect(75)
-      #expect(ContinuousClock.now - start < .seconds(15))
+      #expect(ContinuousClock.now - start < .seconds(40))
       #expect(bench.mediaRequests >= 2, "no retry")
       try await bench.expectNotReady()
       try await bench.expectHealed()

@@ -99,7 +99,7 @@ import Testing
     let start = ContinuousClock.now
     (try await tool.run("download", "a", "--limit-rate", "100K")).expect(0)
     let time = ContinuousClock.now - start
-    #expect(time > .milliseconds(900) && time < .seconds(6), "\(time)")
+    #expect(time > .milliseconds(900) && time < .seconds(30), "\(time)")
   }
 
   @Test func `a listed content has the SDK's members`() async throws {

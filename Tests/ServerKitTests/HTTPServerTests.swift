@@ -110,7 +110,7 @@ import Testing
     let start = ContinuousClock.now
     for _ in 0..<20 { #expect(try LoopbackClient.fetch("/", port: server.port).status == 200) }
     server.stop()
-    #expect(ContinuousClock.now - start < .seconds(10))
+    #expect(ContinuousClock.now - start < .seconds(30))
   }
 
   @Test func `a pause lasts as long as asked`() throws {
@@ -133,7 +133,7 @@ import Testing
     let start = ContinuousClock.now
     server.stop()
     server.stop()
-    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start < .seconds(30))
     #expect(try idle.isAtEnd())
     #expect(throws: SystemError.self) { try LoopbackClient(port: server.port) }
   }
