@@ -84,7 +84,7 @@ struct CommandStage: Sendable {
     return try list.elements.compactMap { try $0.string("mediaContentKey") }
   }
 
-  /// The sealed file of a content, by its size among those in the home's media folder.
+  /// Paths of the sealed media files in the home.
   func sealedFiles() throws -> [String] {
     let folder = "\(tool.home)/media"
     guard FileManager.default.fileExists(atPath: folder) else { return [] }
