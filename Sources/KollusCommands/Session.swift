@@ -72,6 +72,11 @@ final class Session: Sendable {
     if !common.json, !common.quiet, common.events == nil { write(line + "\n") }
   }
 
+  /// A result for people: where events are printed it would stand among them, so it is left out.
+  func show(_ text: String) {
+    if common.events == nil { write(text) }
+  }
+
   /// One JSON document.
   func write(json: String) { write(json + "\n") }
 

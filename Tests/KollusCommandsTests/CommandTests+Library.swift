@@ -190,7 +190,7 @@ extension CommandTests {
     await stage.run("verify", "c").expect(65)
   }
 
-  @Test(.disabled("contents of one call are registered in the order the origin answers"))
+  @Test
   func `a batch is listed in the order it was given`() async throws {
     let keys = (1...12).map { "lecture \($0)" }
     try publish(keys)

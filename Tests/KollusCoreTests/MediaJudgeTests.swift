@@ -81,7 +81,8 @@ import Testing
       switch (answer, given.expected) {
       case (.body(let from), .body): from == given.first ?? 0
       case (.noRanges, .noRanges), (.changed, .changed), (.resized, .resized), (.foreign, .foreign): true
-      case (.denied(let status), .denied): status == given.status
+      case (.denied(let status), .denied): status == given.status && !(300...399).contains(status)
+      case (.strayed(let status), .denied): status == given.status && (300...399).contains(status)
       case (.busy(given.status, let retryAfter), .busy(let expected)): retryAfter == expected
       case (.redirect(let target), .redirect(let expected)): target.text == expected
       default: false

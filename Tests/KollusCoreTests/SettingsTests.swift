@@ -84,7 +84,7 @@ import Testing
   @Test func `every key can be given in the file and in the environment`() throws {
     let words = [
       "timeout": "5s", "retries": "7", "jobs": "3", "connections": "9", "renewWithin": "1h", "reserve": "1M",
-      "allowPlainHTTP": "true",
+      "allowPlainHTTP": "true", "origin": "https://origin.example/kollus",
     ]
     let pairs = SettingKey.all.map { ($0, words[$0.name] ?? "word-\($0.name)") }
     let json = "{" + pairs.map { "\"\($0.0.name)\":\"\($0.1)\"" }.joined(separator: ",") + "}"

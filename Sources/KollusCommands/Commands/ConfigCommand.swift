@@ -50,11 +50,11 @@ struct ConfigCommand: Command {
       writer.endObject()
       session.write(json: writer.text)
     } else if let key {
-      session.write("\((key.shown(settings) ?? "").terminalSafe)\n")
+      session.show("\((key.shown(settings) ?? "").terminalSafe)\n")
     } else {
       session.say("# \(session.configPath.path.terminalSafe)")
       for key in shown {
-        session.write("\(key.name.padded(toWidth: 16))\((key.shown(settings) ?? "-").terminalSafe)\n")
+        session.show("\(key.name.padded(toWidth: 16))\((key.shown(settings) ?? "-").terminalSafe)\n")
       }
     }
     return ExitStatus.done

@@ -153,7 +153,9 @@ struct DownloadCommand: Command {
     guard let lines else {
       throw KollusError(.usage, "the list \(from) is larger than 16 MiB", hint: "split it")
     }
-    return lines
+    // Some editors begin a file with a byte order mark.
+    guard let first = lines.first, first.hasPrefix("\u{feff}") else { return lines }
+    return [String(first.dropFirst())] + lines.dropFirst()
   }
 
   private func show(_ outcomes: [DownloadOutcome], _ session: Session, _ mediaPath: String) {

@@ -40,7 +40,7 @@ struct IdentityCommand: Command {
       writer.endObject()
       session.write(json: writer.text)
     } else {
-      session.write("\(home.identity.playerID)\n")
+      session.show("\(home.identity.playerID)\n")
     }
     return ExitStatus.done
   }

@@ -101,6 +101,6 @@ struct ListCommand: Command {
       .init("FOLDER", .left, minimumWidth: 6, canShrink: true),
       .init("TITLE", .left, minimumWidth: 10, canShrink: true),
     ])
-    session.write(table.render(rows, width: session.context.outputColumns()).joined(separator: "\n") + "\n")
+    session.show(table.render(rows, width: session.context.outputColumns()).joined(separator: "\n") + "\n")
   }
 }

@@ -28,7 +28,7 @@ struct ShowCommand: Command {
       return ExitStatus.done
     }
     for (name, value) in Self.lines(content, mediaPath: library.home.mediaPath) where !value.isEmpty {
-      session.write("\(name.padded(toWidth: 16))\(value.terminalSafe)\n")
+      session.show("\(name.padded(toWidth: 16))\(value.terminalSafe)\n")
     }
     return ExitStatus.done
   }

@@ -43,7 +43,7 @@ final class LinesSink: EventSink {
         end(progress.mediaContentKey, &state)
         line("\(Self.name(progress)): downloaded, \(ByteCountText(progress.fileSize))", &state)
       case .downloadContent(let progress, nil): advance(progress, &state)
-      case .note(.resolved, _, _): break  // The first progress line says as much.
+      case .note(.resolved, _, _), .note(.planned, _, _): break  // Other lines say as much.
       case .note(let note, let key, let message):
         let item = key.map { "\($0.terminalSafe): " } ?? ""
         line("\(item)\(note.rawValue): \(message.terminalSafe)", &state)

@@ -75,16 +75,19 @@ package struct Downloader: Sendable {
       return requests.map { _ in DownloadOutcome(mediaContentKey: nil, result: .failure(KollusError(error))) }
     }
     let known: [String: Content]
+    let first: Int64
     do {
       known = try await library.contents(withKeys: requests.compactMap(\.key))
+      first = try await library.nextIndex()
     } catch {
       return requests.map {
         DownloadOutcome(mediaContentKey: $0.key, result: .failure(KollusError(any: error)))
       }
     }
     let window = settings.jobs + Self.commitsAhead
-    let prepared = await mapConcurrently(requests, limit: window) { await prepare($0, known: known) }.flatMap
-    { $0 }
+    let prepared = await mapConcurrently(Array(requests.enumerated()), limit: window) { item in
+      await prepare(item.element, known: known, place: first + Int64(item.offset))
+    }.flatMap { $0 }
     let shortage = spaceShortage(prepared)
     let state = QueueState()
     return await mapConcurrently(prepared, limit: window) { item in
@@ -125,11 +128,18 @@ package struct Downloader: Sendable {
             return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
           }
           content.downloadSize = stored?.fileSize == content.fileSize ? stored?.downloadSize ?? 0 : 0
+          sink.emit(
+            .note(
+              .planned, mediaContentKey: key,
+              message:
+                "\(content.fileSize - content.downloadSize) of \(content.fileSize) bytes would be fetched"))
           return DownloadOutcome(
             mediaContentKey: key, result: .success(content), pending: content.fileSize - content.downloadSize)
         }
       } catch {
-        return [DownloadOutcome(mediaContentKey: request.key, result: .failure(KollusError(any: error)))]
+        let failure = KollusError(any: error)
+        let named = request.key.map(failure.of) ?? failure
+        return [DownloadOutcome(mediaContentKey: request.key, result: .failure(named))]
       }
     }.flatMap { $0 }
   }
@@ -143,7 +153,11 @@ package struct Downloader: Sendable {
   }
 
   /// Finds out what a request means and stores what the origin says of it.
-  private func prepare(_ request: DownloadRequest, known table: [String: Content]) async -> [Prepared] {
+  ///
+  /// `place` is the index that a new content gets, so that a list shows a batch as it was given.
+  private func prepare(
+    _ request: DownloadRequest, known table: [String: Content], place: Int64
+  ) async -> [Prepared] {
     var key = request.key
     do {
       let known = if let key { table[key].map { [$0] } ?? [] } else { try await known(request) }
@@ -163,7 +177,7 @@ package struct Downloader: Sendable {
       let wanted = sources.filter { !$0.manifest.isIntro }
       for source in sources where source.manifest.isIntro && !wanted.isEmpty { skip(source) }
       for source in wanted.isEmpty ? sources : wanted {
-        prepared.append(await register(source, request: request))
+        prepared.append(await register(source, request: request, place: prepared.isEmpty ? place : nil))
       }
       return prepared
     } catch {
@@ -257,7 +271,7 @@ package struct Downloader: Sendable {
     return nil
   }
 
-  private func register(_ source: Source, request: DownloadRequest) async -> Prepared {
+  private func register(_ source: Source, request: DownloadRequest, place: Int64?) async -> Prepared {
     let key = source.manifest.content.mediaContentKey
     do {
       if source.manifest.isIntro, let refusal = refusal(of: source.manifest),
@@ -266,7 +280,7 @@ package struct Downloader: Sendable {
         sink.emit(.note(.skipped, mediaContentKey: key, message: "\(refusal.message) (\(refusal.code))"))
       }
       if let refusal = refusal(of: source.manifest) { throw refusal }
-      let content = try await store(source, request: request)
+      let content = try await store(source, request: request, place: place)
       if content.needsLicence {
         // Stored all the same: what once had a DRM callback never loses it (design §3).
         let error = Self.needsLicence(key)
@@ -293,8 +307,9 @@ package struct Downloader: Sendable {
       hint: "use a version of kollus that knows licences", mediaContentKey: key)
   }
 
-  func store(_ source: Source, request: DownloadRequest) async throws -> Content {
+  func store(_ source: Source, request: DownloadRequest, place: Int64? = nil) async throws -> Content {
     var content = source.manifest.content
+    content.id = place ?? 0
     var digest: [UInt8]?
     content.clientUserID = settings.cuid ?? ""
     content.userValues = PlayURL.json(

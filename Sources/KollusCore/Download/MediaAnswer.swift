@@ -17,6 +17,8 @@ enum MediaAnswer: Equatable, Sendable {
   /// A page or an encoded body instead of media.
   case foreign(String)
   case redirect(WebAddress)
+  /// A redirect to where it may not be followed.
+  case strayed(status: Int)
 }
 
 /// Judges answers to requests for one object; a value without I/O.
@@ -36,7 +38,7 @@ struct MediaJudge: Sendable {
     switch head.status {
     case 200, 206: break
     case 300...399:
-      return policy.target(of: head, from: address).map(MediaAnswer.redirect) ?? .denied(status: head.status)
+      return policy.target(of: head, from: address).map(MediaAnswer.redirect) ?? .strayed(status: head.status)
     case 416:
       let total = head["content-range"].flatMap(ContentRange.init)?.total
       if let total, total != size { return .resized("it has \(total) bytes where the manifest says \(size)") }

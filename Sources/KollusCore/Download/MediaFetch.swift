@@ -134,6 +134,12 @@ struct MediaFetch: Sendable {
         KollusError(
           .badData, code: KollusCode.damaged, "media.size does not fit the object at \(shown): \(how)",
           hint: "tell the people who run the origin"))
+    case .strayed(let status):
+      return .denied(
+        KollusError(
+          .refused, code: KollusCode.storageBase - status,
+          "\(shown) redirects to where it may not be followed",
+          hint: "tell the people who run the origin: media go from https to https only"))
     case .denied(let status):
       return .denied(
         KollusError(
@@ -177,7 +183,11 @@ extension TransferFailure {
   /// Trust failures are the mirror's fault; everything else may pass.
   fileprivate static func transient(of error: CurlError, _ address: WebAddress) -> TransferFailure {
     let failure = KollusError(error, address: address)
-    return failure.kind == .refused ? .denied(failure) : .transient(failure, retryAfter: nil)
+    switch failure.kind {
+    case .refused: return .denied(failure)
+    case .configuration: return .fatal(failure)
+    default: return .transient(failure, retryAfter: nil)
+    }
   }
 }
 

@@ -37,7 +37,11 @@ extension KollusError {
   /// A transfer that libcurl could not finish; the code is −(8000 + libcurl's), as PROTO §5.1 has it.
   init(_ error: CurlError, address: WebAddress) {
     let code = KollusCode.storageBase - error.code
-    if error.isTrustFailure {
+    if error.isAuthorityFileFailure {
+      self.init(
+        .configuration, code: code, "the file of trusted authorities cannot be used: \(error.message)",
+        hint: "correct 'caFile' in the configuration")
+    } else if error.isTrustFailure {
       self.init(
         .refused, code: code, "\(address.display) cannot be trusted: \(error.message)",
         hint: "check the server's certificate, or name its authority with 'caFile' in the configuration")

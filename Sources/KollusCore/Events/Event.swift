@@ -12,6 +12,8 @@ package enum Event: Sendable {
 package enum Note: String, Sendable {
   /// The origin's manifest was had and stored.
   case resolved
+  /// What a dry run found would be fetched.
+  case planned
   /// Sound bytes of an earlier run were found and are kept.
   case resumed
   /// The object changed, so its download began anew.

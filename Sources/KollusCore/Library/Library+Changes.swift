@@ -5,6 +5,7 @@ import Synchronization
 extension Library {
   /// Stores what the origin said of a content: a new one is made, a known one gets the new metadata.
   ///
+  /// A new one gets the index `content.id` when that is free, the next one otherwise.
   /// State, progress, position and the mark that a licence is needed are kept. `folder` is only taken
   /// when given. Returns the content as it then stands.
   func register(
@@ -127,11 +128,13 @@ extension Connection {
     try withStatement(
       """
       INSERT INTO content (
-        mck, title, company, course, teacher, synopsis, description_url, content_type, media_type, file_size,
+        id, mck, title, company, course, teacher, synopsis, description_url, content_type, media_type, file_size,
         duration, natural_width, natural_height, encoding_profile, content_provider_key, client_user_id,
         user_values, needs_licence, state, download_size, downloaded_time, position, snapshot, thumbnail,
         not_before, file_stamp, file_name)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0, ?)
+      VALUES (
+        (SELECT nullif(?1, 0) WHERE NOT EXISTS (SELECT 1 FROM content WHERE id = ?1)),
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0, ?)
       ON CONFLICT (mck) DO UPDATE SET
         title = excluded.title, company = excluded.company, course = excluded.course,
         teacher = excluded.teacher, synopsis = excluded.synopsis, description_url = excluded.description_url,
@@ -144,7 +147,8 @@ extension Connection {
       """
     ) { statement throws(SQLiteError) in
       try statement.bind([
-        .text(content.mediaContentKey), .text(content.title), .text(content.company), .text(content.course),
+        .integer(content.id), .text(content.mediaContentKey), .text(content.title), .text(content.company),
+        .text(content.course),
         .text(content.teacher), .text(content.synopsis), .text(content.descriptionURL),
         .integer(content.kind.rawValue), .text(content.mediaType), .integer(content.fileSize),
         .real(content.duration), .integer(content.naturalWidth), .integer(content.naturalHeight),

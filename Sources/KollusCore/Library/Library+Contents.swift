@@ -106,6 +106,19 @@ extension Library {
     }
   }
 
+  /// The index that the next new content would get.
+  func nextIndex() throws(KollusError) -> Int64 {
+    let sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'content'"
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        // An index at the end of the range, which only an edited library has, is left to SQLite to refuse.
+        try row.step() ? row.integer(at: 0) &+ 1 : 1
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
   /// Ready contents whose file name is not among `names`.
   func readyContents(outside names: Set<String>) throws(KollusError) -> [(id: Int64, key: String)] {
     let sql = "SELECT id, mck, file_name FROM content WHERE state = 'ready'"

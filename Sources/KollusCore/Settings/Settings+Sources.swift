@@ -19,8 +19,12 @@ extension Settings {
       }
     }
     for flag in flags {
-      guard let key = SettingKey.all.first(where: { $0.name == flag.name }), key.assign(&settings, flag.value)
-      else { throw KollusError(.usage, "'\(flag.value)' is not a valid value for \(flag.name)") }
+      guard let key = SettingKey.all.first(where: { $0.name == flag.name }) else {
+        throw KollusError(.usage, "no setting is called \(flag.name)")
+      }
+      guard key.assign(&settings, flag.value) else {
+        throw KollusError(.usage, key.refusal(of: flag.value), hint: "expected \(key.expects)")
+      }
     }
     return settings
   }
@@ -74,7 +78,7 @@ extension Settings {
     var probe = Settings()
     if let value, !key.assign(&probe, value) {
       throw KollusError(
-        .usage, "'\(value)' is not a valid value for \(key.name)", hint: "expected \(key.expects)")
+        .usage, key.refusal(of: value), hint: "expected \(key.expects)")
     }
     // A file that is not right is not made worse.
     try probe.read(file, isRequired: false)

@@ -1,3 +1,5 @@
+import CurlKit
+
 /// How the program is set up: the configuration file, the environment and flags laid over the defaults.
 package struct Settings: Sendable, Equatable {
   /// Base URL of the origin, such as `https://origin.example/kollus`.
@@ -49,12 +51,21 @@ package struct SettingKey: Sendable {
     return "KOLLUS_\(words)"
   }
 
+  /// Whether a value may hold a password or a token and is not shown in messages.
+  var mayHoldSecret: Bool { ["origin", "proxy", "drmCallback", "lmsCallback"].contains(name) }
+
+  /// What to say of a value that is not right.
+  func refusal(of value: String) -> String {
+    mayHoldSecret ? "not a valid value for \(name)" : "'\(value)' is not a valid value for \(name)"
+  }
+
   /// The value in force, as the configuration would have it; `nil` when there is none.
   package func value(in settings: Settings) -> String? { show(settings) }
 
   /// Every key but `keys`, which is an object and has no variable.
   package static let all: [SettingKey] = [
-    text("origin", \.origin, "a URL"), text("cuid", \.cuid, "a user id"),
+    text("origin", \.origin, "an http or https URL without user and password") { WebAddress($0) != nil },
+    text("cuid", \.cuid, "a user id"),
     text("drmCallback", \.drmCallback, "a URL"), text("lmsCallback", \.lmsCallback, "SECONDS:URL"),
     parsed("timeout", \.timeout, "a duration from 1s to 1h, such as 30s") {
       (1_000...3_600_000).contains($0.milliseconds)
@@ -70,13 +81,15 @@ package struct SettingKey: Sendable {
   ]
 
   private static func text(
-    _ name: String, _ path: any WritableKeyPath<Settings, String?> & Sendable, _ expects: String
+    _ name: String, _ path: any WritableKeyPath<Settings, String?> & Sendable, _ expects: String,
+    where isValid: @escaping @Sendable (String) -> Bool = { _ in true }
   ) -> SettingKey {
     SettingKey(
       name: name, expects: expects,
       assign: { settings, word in
+        guard !word.contains("\0"), word.isEmpty || isValid(word) else { return false }
         settings[keyPath: path] = word.isEmpty ? nil : word
-        return !word.contains("\0")
+        return true
       },
       show: { $0[keyPath: path] })
   }
