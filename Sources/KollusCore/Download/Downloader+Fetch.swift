@@ -219,7 +219,8 @@ extension Downloader {
     let layout = file.layout
     let size = BufferPool.bufferSize(segmentSize: layout.plainLength(0))
     let share = memory.total / settings.jobs / size
-    let count = min(layout.segmentCount, settings.connections + 5, max(2, share))
+    // No more than one segment a connection is ever received but not yet on disk: that is what a kill costs.
+    let count = min(layout.segmentCount, max(2, settings.connections), max(2, share))
     try await memory.with(count * size) {
       let pool = BufferPool(count: count, segmentSize: layout.plainLength(0), from: buffers) { [engine] in
         engine.wake()
