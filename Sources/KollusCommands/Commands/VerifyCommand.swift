@@ -24,8 +24,9 @@ struct VerifyCommand: Command {
     var wanted = keys
     if wanted.isEmpty {
       var selection = Library.Selection()
-      selection.states = [.ready]
-      wanted = try await library.contents(selection).map(\.mediaContentKey)
+      selection.states = [.ready, .failed]
+      wanted = try await library.contents(selection)
+        .filter { $0.isDownloaded || $0.failure?.code == KollusCode.damaged }.map(\.mediaContentKey)
     }
     var failures: [KollusError] = []
     var writer = JSONWriter()

@@ -183,8 +183,7 @@ extension Downloader {
     // A damaged header costs the partial file: nothing in it can be opened any more.
     let isThere = SealedFile.exists(path)
     if isThere, let file = try? SealedFile.open(path, deviceKey: home.identity.key),
-      file.mediaContentKey == content.mediaContentKey, file.layout.size == media.size,
-      file.layout.segmentSize == media.segmentSize
+      file.mediaContentKey.isExactly(content.mediaContentKey), file.identity == media.identity
     {
       let scan: SegmentScan
       if let known = attempt.scan {
@@ -209,7 +208,7 @@ extension Downloader {
     let file = try SealedFile.create(
       at: path, mediaContentKey: content.mediaContentKey, description: manifest.text,
       segmentSize: media.segmentSize,
-      size: media.size, deviceKey: home.identity.key, isLarge: isLarge)
+      size: media.size, identity: media.identity, deviceKey: home.identity.key, isLarge: isLarge)
     return (file, .empty(count: file.layout.segmentCount))
   }
 
@@ -280,7 +279,10 @@ extension Downloader {
     // The user values stay as they are: a play URL carries them, a key keeps those it was given.
     let request = DownloadRequest(reference)
     let sources = try await resolve(request, known: [content])
-    guard let fresh = sources.first(where: { $0.manifest.content.mediaContentKey == content.mediaContentKey })
+    guard
+      let fresh = sources.first(where: {
+        $0.manifest.content.mediaContentKey.isExactly(content.mediaContentKey)
+      })
     else {
       throw error
     }
@@ -331,10 +333,22 @@ extension Downloader {
       }
       await fetchPictures(content, manifest)
       return Sealed(
-        content: content, stamp: try file.information().modified, filesNeedSync: !isLarge, lock: lock)
+        content: content, stamp: try stamp(of: file), filesNeedSync: !isLarge, lock: lock)
     } catch let error as SystemError {
       throw KollusError(error)
     }
+  }
+
+  /// The time stamp of the file, which must still stand where it was made.
+  private func stamp(of file: SealedFile) throws -> Int64 {
+    let information = try file.information()
+    guard try Files.information(file.path)?.inode == information.inode else {
+      throw KollusError(
+        .inputOutput, code: KollusCode.saveData,
+        "the media file was removed while it was written: \(file.path)",
+        hint: "run the same command again")
+    }
+    return information.modified
   }
 
   /// A digest of the whole object alone is checked by reading back; wrong bytes are not kept.
@@ -371,7 +385,8 @@ extension Downloader {
     try await library.setDamaged(content.id, holding: held, failure)
     let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
     for source in try await resolve(request, known: [content])
-    where source.manifest.content.mediaContentKey == content.mediaContentKey {
+    where source.manifest.content.mediaContentKey.isExactly(content.mediaContentKey) {
+      if let refusal = refusal(of: source.manifest) { throw refusal }
       let stored = try await library.register(
         source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,
         folder: nil)

@@ -74,7 +74,7 @@ package struct Downloader: Sendable {
     } catch {
       return requests.map { _ in DownloadOutcome(mediaContentKey: nil, result: .failure(KollusError(error))) }
     }
-    let known: [String: Content]
+    let known: [ExactText: Content]
     let first: Int64
     do {
       known = try await library.contents(withKeys: requests.compactMap(\.key))
@@ -127,7 +127,7 @@ package struct Downloader: Sendable {
           if content.needsLicence || stored?.needsLicence ?? false {
             return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
           }
-          content.downloadSize = stored?.fileSize == content.fileSize ? stored?.downloadSize ?? 0 : 0
+          content.downloadSize = stored?.identity == content.identity ? stored?.downloadSize ?? 0 : 0
           sink.emit(
             .note(
               .planned, mediaContentKey: key,
@@ -156,14 +156,19 @@ package struct Downloader: Sendable {
   ///
   /// `place` is the index that a new content gets, so that a list shows a batch as it was given.
   private func prepare(
-    _ request: DownloadRequest, known table: [String: Content], place: Int64
+    _ request: DownloadRequest, known table: [ExactText: Content], place: Int64
   ) async -> [Prepared] {
     var key = request.key
     do {
-      let known = if let key { table[key].map { [$0] } ?? [] } else { try await known(request) }
+      let known = if let key { table[ExactText(key)].map { [$0] } ?? [] } else { try await known(request) }
       if known.count == 1 { key = known[0].mediaContentKey }
       // What is here, or is being fetched by another process, needs no word of the origin.
       if !known.isEmpty, try known.allSatisfy({ try $0.isDownloaded || isBusy($0) }) {
+        if let folder = request.folder {
+          for content in known where content.folder != folder {
+            try await library.place(content.id, in: folder)
+          }
+        }
         return known.map { content in
           guard content.isDownloaded, isIntact(content) else { return .fetch(content, nil) }
           sink.emit(.downloadContent(content.progress, error: nil))
@@ -256,7 +261,7 @@ package struct Downloader: Sendable {
   }
 
   /// Why a content may not be downloaded at all.
-  private func refusal(of manifest: Manifest) -> KollusError? {
+  func refusal(of manifest: Manifest) -> KollusError? {
     let key = manifest.content.mediaContentKey
     if manifest.isIntro {
       return KollusError(
@@ -279,7 +284,6 @@ package struct Downloader: Sendable {
       {
         sink.emit(.note(.skipped, mediaContentKey: key, message: "\(refusal.message) (\(refusal.code))"))
       }
-      if let refusal = refusal(of: source.manifest) { throw refusal }
       let content = try await store(source, request: request, place: place)
       if content.needsLicence {
         // Stored all the same: what once had a DRM callback never loses it (design §3).
@@ -308,6 +312,7 @@ package struct Downloader: Sendable {
   }
 
   func store(_ source: Source, request: DownloadRequest, place: Int64? = nil) async throws -> Content {
+    if let refusal = refusal(of: source.manifest) { throw refusal }
     var content = source.manifest.content
     content.id = place ?? 0
     var digest: [UInt8]?

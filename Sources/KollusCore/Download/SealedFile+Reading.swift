@@ -40,12 +40,21 @@ extension Home {
   /// Throws `badData` otherwise.
   func openMedia(of content: Content) throws(KollusError) -> SealedFile {
     let key = content.mediaContentKey
+    // An unmounted disk is not damage.
+    guard SealedFile.exists(mediaPath) else {
+      throw KollusError(
+        .inputOutput, code: KollusCode.readFile, "the folder of all media is not there: \(mediaPath)",
+        hint: "is its disk mounted?"
+      ).of(key)
+    }
     do throws(KollusError) {
       guard let file = try SealedFile.open(mediaPath(of: key), deviceKey: identity.key) else {
         throw KollusError(
           .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again")
       }
-      guard file.mediaContentKey == key, file.layout.size == content.fileSize else {
+      guard file.mediaContentKey.isExactly(key), file.layout.size == content.fileSize,
+        file.identity == content.identity
+      else {
         throw KollusError(
           .badData, code: KollusCode.damaged, "the media file does not belong to this content",
           hint: "download the content again")

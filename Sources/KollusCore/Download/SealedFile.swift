@@ -14,6 +14,8 @@ final class SealedFile: Sendable {
   let mediaContentKey: String
   /// The manifest in the file's own description, for a library that was lost.
   let description: String
+  /// Which object the segments are of (`Manifest.Media.identity`).
+  let identity: String
   private let key: SymmetricKey
   private let recordKey: SymmetricKey
   /// File id and mck: the part of what is authenticated that is the same for all segments.
@@ -30,13 +32,14 @@ final class SealedFile: Sendable {
   /// `isLarge` asks for writes past the page cache and for room reserved ahead.
   static func create(
     at path: String, mediaContentKey: String, description: String, segmentSize: Int, size: Int64,
-    deviceKey: SymmetricKey, isLarge: Bool
+    identity: String = "", deviceKey: SymmetricKey, isLarge: Bool
   ) throws -> SealedFile {
     let key = try SymmetricKey.random()
     let identifier = try SecureRandom.bytes(16)
     var writer = JSONWriter(reserving: description.utf8.count + 256)
     writer.beginObject()
     writer.member("mediaContentKey", mediaContentKey)
+    writer.member("identity", identity)
     writer.name("manifest")
     writer.raw(description)
     writer.endObject()
@@ -59,7 +62,8 @@ final class SealedFile: Sendable {
     if isLarge { try file.synchronize() }
     if !isFirst { try Files.rename(temporary, to: path) }
     return SealedFile(
-      layout: layout, path: path, mediaContentKey: mediaContentKey, description: description, key: key,
+      layout: layout, path: path, mediaContentKey: mediaContentKey, description: description,
+      identity: identity, key: key,
       identifier: identifier, file: file, direct: isLarge ? try File.direct(path, O_RDWR) : nil)
   }
 
@@ -96,20 +100,23 @@ final class SealedFile: Sendable {
       let bytes = try? SealedBox.open(
         box, with: contentKey.derived("description"), authenticating: identifier),
       let json = try? JSON(parsing: bytes, limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016)),
-      let mediaContentKey = try? json.string("mediaContentKey"), let manifest = try? json.object("manifest")
+      let mediaContentKey = try? json.string("mediaContentKey"), let identity = try? json.string("identity"),
+      let manifest = try? json.object("manifest")
     else { throw damage(path, "its description is damaged") }
     return SealedFile(
       layout: layout, path: path, mediaContentKey: mediaContentKey, description: manifest.rawText,
-      key: contentKey,
+      identity: identity, key: contentKey,
       identifier: identifier, file: file, direct: nil)
   }
 
   private init(
-    layout: SealedLayout, path: String, mediaContentKey: String, description: String, key: SymmetricKey,
+    layout: SealedLayout, path: String, mediaContentKey: String, description: String, identity: String,
+    key: SymmetricKey,
     identifier: [UInt8], file: File, direct: File?
   ) {
     (self.layout, self.path, self.mediaContentKey) = (layout, path, mediaContentKey)
-    (self.description, self.key, self.file, self.direct) = (description, key, file, direct)
+    (self.description, self.identity) = (description, identity)
+    (self.key, self.file, self.direct) = (key, file, direct)
     recordKey = key.derived("record")
     label = identifier + SHA256.hash(Array(mediaContentKey.utf8)).bytes
   }
@@ -117,8 +124,20 @@ final class SealedFile: Sendable {
   /// The same file, with writes past the page cache.
   func forLargeWrites() throws(SystemError) -> SealedFile {
     SealedFile(
-      layout: layout, path: path, mediaContentKey: mediaContentKey, description: description, key: key,
+      layout: layout, path: path, mediaContentKey: mediaContentKey, description: description,
+      identity: identity, key: key,
       identifier: Array(label.prefix(16)), file: file, direct: try File.direct(path, O_RDWR))
+  }
+
+  /// Whether the manifest it was made from names a DRM callback.
+  var namesCallback: Bool {
+    // What cannot be read is not trusted to need none.
+    guard
+      let json = try? JSON(
+        parsing: description, limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016))
+    else { return true }
+    guard let channel = try? json.object("channel") else { return false }
+    return (try? channel.string("drmCallback")).map { !$0.isEmpty } ?? false
   }
 
   /// Destroys the key, so that no copy of the ciphertext can be opened, then removes the file.

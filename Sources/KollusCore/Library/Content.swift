@@ -34,6 +34,8 @@ package struct Content: Sendable, Equatable {
   package var descriptionURL = ""
   /// File names under the home's `media`, empty where there is none.
   package var fileName = ""
+  /// Stands for size, segments and digests of the media: another value is another object.
+  package var identity = ""
   package var snapshot = ""
   package var thumbnail = ""
   package var kind = Kind.download

@@ -6,6 +6,7 @@ extension Library {
   /// Stores what the origin said of a content: a new one is made, a known one gets the new metadata.
   ///
   /// A new one gets the index `content.id` when that is free, the next one otherwise.
+  /// A ready content keeps everything but the mark that a licence is needed.
   /// State, progress, position and the mark that a licence is needed are kept. `folder` is only taken
   /// when given. Returns the content as it then stands.
   func register(
@@ -14,11 +15,15 @@ extension Library {
     let stored = try await record { db throws(SQLiteError) in
       try db.upsert(content)
       let id = try db.identifier(of: content.mediaContentKey)
+      // What is ready stays what it is, whatever the origin has now; only the need of a licence is taken over.
+      if content.needsLicence {
+        try db.execute("UPDATE content SET needs_licence = 1 WHERE id = ?", .integer(id))
+      }
       try db.execute(
         """
-        INSERT INTO source (content_id, sealed) VALUES (?, ?)
+        INSERT INTO source (content_id, sealed) SELECT id, ? FROM content WHERE id = ? AND state <> 'ready'
         ON CONFLICT (content_id) DO UPDATE SET sealed = excluded.sealed
-        """, .integer(id), .blob(source))
+        """, .blob(source), .integer(id))
       if let digest {
         try db.execute(
           "INSERT OR REPLACE INTO play_url (digest, content_id) VALUES (?, ?)", .blob(digest), .integer(id))
@@ -116,6 +121,29 @@ extension Library {
     }
   }
 
+  /// Moves a content to a virtual folder, made as needed; an empty path is the root.
+  func place(_ id: Int64, in folder: String) async throws {
+    try await record { db throws(SQLiteError) in try db.place(content: id, in: folder) }
+  }
+
+  /// Before its key is destroyed: from here on it is not ready, whatever happens next.
+  func setCancelled(_ id: Int64) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute("UPDATE content SET state = 'cancelled', download_size = 0 WHERE id = ?", .integer(id))
+    }
+  }
+
+  /// A check found a content sound that had been taken for damaged.
+  func setSound(_ id: Int64, stamp: Int64) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE content SET state = 'ready', download_size = file_size, file_stamp = ?, error_kind = NULL,
+        error_code = NULL, error_message = NULL WHERE id = ?
+        """, .integer(stamp), .integer(id))
+    }
+  }
+
   func delete(_ id: Int64) async throws {
     try await record(.durable) { db throws(SQLiteError) in
       try db.execute("DELETE FROM content WHERE id = ?", .integer(id))
@@ -131,10 +159,10 @@ extension Connection {
         id, mck, title, company, course, teacher, synopsis, description_url, content_type, media_type, file_size,
         duration, natural_width, natural_height, encoding_profile, content_provider_key, client_user_id,
         user_values, needs_licence, state, download_size, downloaded_time, position, snapshot, thumbnail,
-        not_before, file_stamp, file_name)
+        not_before, file_stamp, file_name, media_identity)
       VALUES (
         (SELECT nullif(?1, 0) WHERE NOT EXISTS (SELECT 1 FROM content WHERE id = ?1)),
-        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0, ?)
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'registered', 0, 0, 0, '', '', 0, 0, ?, ?)
       ON CONFLICT (mck) DO UPDATE SET
         title = excluded.title, company = excluded.company, course = excluded.course,
         teacher = excluded.teacher, synopsis = excluded.synopsis, description_url = excluded.description_url,
@@ -142,8 +170,11 @@ extension Connection {
         file_size = excluded.file_size, duration = excluded.duration,
         natural_width = excluded.natural_width, natural_height = excluded.natural_height,
         encoding_profile = excluded.encoding_profile, content_provider_key = excluded.content_provider_key,
-        client_user_id = excluded.client_user_id, user_values = excluded.user_values,
+        client_user_id = iif(excluded.client_user_id = '', client_user_id, excluded.client_user_id),
+        user_values = iif(excluded.user_values = '{}', user_values, excluded.user_values),
+        media_identity = excluded.media_identity,
         needs_licence = max(needs_licence, excluded.needs_licence)
+      WHERE state <> 'ready'
       """
     ) { statement throws(SQLiteError) in
       try statement.bind([
@@ -154,7 +185,7 @@ extension Connection {
         .real(content.duration), .integer(content.naturalWidth), .integer(content.naturalHeight),
         .text(content.encodingProfile), .text(content.contentProviderKey), .text(content.clientUserID),
         .text(content.userValues), .integer(content.needsLicence ? 1 : 0),
-        .text(Home.mediaName(of: content.mediaContentKey)),
+        .text(Home.mediaName(of: content.mediaContentKey)), .text(content.identity),
       ])
       _ = try statement.step()
     }

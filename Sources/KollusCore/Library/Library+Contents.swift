@@ -30,13 +30,13 @@ extension Library {
   }
 
   /// The contents with these keys, as far as they are known.
-  func contents(withKeys keys: [String]) throws(KollusError) -> [String: Content] {
-    var found: [String: Content] = [:]
+  func contents(withKeys keys: [String]) throws(KollusError) -> [ExactText: Content] {
+    var found: [ExactText: Content] = [:]
     for start in stride(from: 0, to: keys.count, by: 256) {
       let some = keys[start..<min(start + 256, keys.count)]
       let marks = some.map { _ in "?" }.joined(separator: ", ")
       try query("\(Self.select) WHERE mck IN (\(marks))", some.map { .text($0) }) {
-        found[$0.mediaContentKey] = $0
+        found[ExactText($0.mediaContentKey)] = $0
       }
     }
     return found
@@ -168,7 +168,7 @@ extension Library {
     SELECT content.id, mck, coalesce(path, ''), title, company, course, teacher, synopsis, description_url,
     snapshot, thumbnail, content_type, media_type, state, error_kind, error_code, error_message, file_size, download_size,
     downloaded_time, duration, position, natural_width, natural_height, encoding_profile,
-    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp, file_name
+    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp, file_name, media_identity
     FROM content LEFT JOIN folder ON folder.id = folder_id
     """
 }
@@ -218,6 +218,26 @@ extension Content {
     userValues = text(27)
     needsLicence = row.integer(at: 28) != 0
     (notBefore, fileStamp) = (row.integer(at: 29), row.integer(at: 30))
-    fileName = text(31)
+    (fileName, identity) = (text(31), text(32))
+    if !isInRange { takeAsDamaged() }
+  }
+}
+
+extension Content {
+  /// Whether every number is one that this program writes; an edited library may hold others.
+  private var isInRange: Bool {
+    (0...1 << 50).contains(fileSize) && (0...fileSize).contains(downloadSize)
+      && (0...1 << 40).contains(downloadedTime) && duration >= 0 && duration <= 1e9 && position >= 0
+      && position <= 1e9 && (0...100_000).contains(naturalWidth) && (0...100_000).contains(naturalHeight)
+      && notBefore >= 0 && (1...1 << 47).contains(id)
+  }
+
+  /// Such a row is shown, never believed.
+  private mutating func takeAsDamaged() {
+    (fileSize, downloadSize, downloadedTime, duration, position) = (0, 0, 0, 0, 0)
+    (naturalWidth, naturalHeight, notBefore, state) = (0, 0, 0, .failed)
+    failure = KollusError(
+      .badData, code: KollusCode.damaged, "its row in the library is damaged",
+      hint: "remove it and download it again", mediaContentKey: mediaContentKey)
   }
 }

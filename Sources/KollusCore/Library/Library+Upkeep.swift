@@ -26,6 +26,7 @@ extension Library {
       ).of(key)
     }
     defer { withExtendedLifetime(lock) {} }
+    try await setCancelled(content.id)
     do throws(SystemError) {
       let path = home.mediaPath(of: key)
       try SealedFile.destroy(path)
@@ -77,20 +78,14 @@ extension Library {
       sink.emit(.note(.damaged, mediaContentKey: key, message: error.message))
       return Soundness(segments: file.layout.segmentCount, damaged: scan.damaged)
     }
-    if content.isDownloaded {
-      do throws(SystemError) {
-        try await setStampIfNeeded(content, file.information().modified)
-      } catch {
-        throw KollusError(error, code: KollusCode.readFile)
-      }
+    let stamp: Int64
+    do throws(SystemError) {
+      stamp = try file.information().modified
+    } catch {
+      throw KollusError(error, code: KollusCode.readFile)
     }
+    if !content.isDownloaded || content.fileStamp != stamp { try await setSound(content.id, stamp: stamp) }
     return Soundness(segments: file.layout.segmentCount, damaged: [])
-  }
-
-  private func setStampIfNeeded(_ content: Content, _ stamp: Int64) async {
-    guard content.fileStamp != stamp else { return }
-    // Without it, the next download only reads the file once more.
-    try? await setStamp(content.id, stamp)
   }
 
   /// Writes the plain bytes of a ready content without a licence to `output`, in order.
@@ -111,6 +106,12 @@ extension Library {
       ).of(key)
     }
     let file = try home.openMedia(of: content)
+    guard !file.namesCallback else {
+      throw KollusError(
+        .licence, code: KollusCode.downloadForbidden, "a content with a DRM callback is not exported",
+        hint: "play it instead"
+      ).of(key)
+    }
     try file.forEachSegment(output)
   }
 

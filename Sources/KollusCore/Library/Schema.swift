@@ -13,7 +13,7 @@ enum Schema {
         folder_id INTEGER REFERENCES folder (id),
         title TEXT NOT NULL, company TEXT NOT NULL, course TEXT NOT NULL, teacher TEXT NOT NULL,
         synopsis TEXT NOT NULL, description_url TEXT NOT NULL,
-        file_name TEXT NOT NULL, snapshot TEXT NOT NULL, thumbnail TEXT NOT NULL,
+        file_name TEXT NOT NULL, media_identity TEXT NOT NULL, snapshot TEXT NOT NULL, thumbnail TEXT NOT NULL,
         content_type INTEGER NOT NULL, media_type TEXT NOT NULL,
         state TEXT NOT NULL, error_kind TEXT, error_code INTEGER, error_message TEXT,
         file_size INTEGER NOT NULL, download_size INTEGER NOT NULL, downloaded_time INTEGER NOT NULL,

@@ -5,6 +5,18 @@ package enum ContentReference: Sendable, Hashable {
   case mediaContentKey(String)
   case playURL(WebAddress)
 
+  /// Byte for byte: keys that look alike are different contents.
+  private var exact: ExactText {
+    switch self {
+    case .mediaContentKey(let key): ExactText("key:\(key)")
+    case .playURL(let address): ExactText("url:\(address.text)")
+    }
+  }
+
+  package static func == (one: ContentReference, other: ContentReference) -> Bool { one.exact == other.exact }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(exact) }
+
   /// A `kollus://` URL (PROTO §1.5), taken apart.
   package struct Request: Sendable, Equatable {
     /// `download`, `download_play`, `list` or `path`.

@@ -16,6 +16,13 @@ package struct Manifest: Sendable, Equatable {
     package var segmentSize: Int
     /// Digest of each segment in order, or empty where the origin gives none.
     package var segments: [Digest]
+
+    /// Stands for the object: the same for the same size, segments and digests.
+    var identity: String {
+      var text = Array("\(size) \(segmentSize) \(digest?.hex ?? "-")".utf8)
+      for segment in segments { text += segment.bytes }
+      return Hex.encode(SHA256.hash(text).bytes.prefix(16))
+    }
   }
 
   /// A snapshot or thumbnail.
@@ -104,7 +111,7 @@ extension Content {
       else { throw size.failure("expected two numbers of pixels") }
       (naturalWidth, naturalHeight) = (width, height)
     }
-    (mediaType, fileSize) = (media.type, media.size)
+    (mediaType, fileSize, identity) = (media.type, media.size, media.identity)
     if let channel = try json.object("channel") {
       for name in ["channelKey", "customKey", "lmsCallback"] { _ = try channel.text(name) }
       _ = try channel.integer("blockCount", in: 1...100_000)

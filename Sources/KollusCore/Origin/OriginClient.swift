@@ -46,7 +46,7 @@ package struct OriginClient: Sendable {
         hint: "tell the people who run the origin")
     }
     if case .mediaContentKey(let key) = reference {
-      guard manifests.count == 1, manifests[0].content.mediaContentKey == key else {
+      guard manifests.count == 1, manifests[0].content.mediaContentKey.isExactly(key) else {
         throw KollusError(
           .badData, code: KollusCode.contentInfoUnreadable,
           "the manifest from \(address.display) is not right: contents[0].mediaContentKey is not the one asked for",
