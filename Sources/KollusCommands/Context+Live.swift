@@ -7,13 +7,18 @@ extension Context {
   package static func live() -> Context {
     umask(0o077)
     ProcessContext.ignoreBrokenPipes()
-    let environment = ProcessContext.environment()
+    var environment = ProcessContext.environment()
+    if environment["HOME"] ?? "" == "" { environment["HOME"] = ProcessContext.accountFolder() }
     let isDumb = environment["TERM"] ?? "dumb" == "dumb"
     return Context(
       environment: environment,
       standardOutput: { Console.standardOutput.write($0) },
       standardError: { Console.standardError.write($0) },
-      standardInputLines: { try ProcessContext.standardInputLines(limit: 16 << 20) },
+      standardInputLines: {
+        try await ProcessContext.standardInput(limit: 16 << 20).map {
+          try Lines.split($0, of: "standard input")
+        }
+      },
       terminalColumns: {
         Console.standardError.isTerminal && !isDumb ? Console.standardError.columns : nil
       },

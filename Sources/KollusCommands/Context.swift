@@ -9,7 +9,7 @@ package struct Context: Sendable {
   package var standardOutput: @Sendable (String) -> Bool
   package var standardError: @Sendable (String) -> Bool
   /// Lines of standard input; `nil` when there is more than 16 MiB of it.
-  package var standardInputLines: @Sendable () throws -> [String]?
+  package var standardInputLines: @Sendable () async throws -> [String]?
   /// Columns of the terminal behind standard error, or `nil` when it is none that can be redrawn.
   package var terminalColumns: @Sendable () -> Int?
   /// Columns of the terminal behind standard output, or `nil` when it is none.
@@ -24,7 +24,7 @@ package struct Context: Sendable {
   package init(
     environment: [String: String], standardOutput: @escaping @Sendable (String) -> Bool,
     standardError: @escaping @Sendable (String) -> Bool,
-    standardInputLines: @escaping @Sendable () throws -> [String]?,
+    standardInputLines: @escaping @Sendable () async throws -> [String]?,
     terminalColumns: @escaping @Sendable () -> Int?, outputColumns: @escaping @Sendable () -> Int?,
     now: @escaping @Sendable () -> Double,
     machineID: @escaping @Sendable () -> String,

@@ -76,8 +76,8 @@ package enum Kollus {
       _ = context.standardError(Failure.json(failure) + "\n")
     } else {
       let path = tree.path(in: words).map { "kollus help \($0)" } ?? "kollus help"
-      let hint = error.hint.map { "hint: \($0.terminalSafe)\n" } ?? ""
-      _ = context.standardError("error: \(error.message.terminalSafe)\n\(hint)See '\(path)'.\n")
+      let hint = error.hint.map { "hint: \($0.withoutTokens.terminalSafe)\n" } ?? ""
+      _ = context.standardError("error: \(error.message.withoutTokens.terminalSafe)\n\(hint)See '\(path)'.\n")
     }
     return ExitStatus.usage
   }

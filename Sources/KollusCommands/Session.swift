@@ -19,10 +19,19 @@ final class Session: Sendable {
   // MARK: Where things are
 
   var homePath: String {
-    let environment = context.environment
-    if let home = common.home ?? environment["KOLLUS_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) { return home }
-    if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/kollus" }
-    return "\(environment["HOME"] ?? ".")/.local/share/kollus"
+    get throws(KollusError) {
+      let environment = context.environment
+      if let home = common.home ?? environment["KOLLUS_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) {
+        return home
+      }
+      if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/kollus" }
+      guard let account = environment["HOME"], !account.isEmpty else {
+        throw KollusError(
+          .configuration, "no home folder is known: HOME is not set",
+          hint: "name one with --home or KOLLUS_HOME")
+      }
+      return "\(account)/.local/share/kollus"
+    }
   }
 
   /// The configuration file, and whether the user named it.
@@ -34,7 +43,7 @@ final class Session: Sendable {
     if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
       return ("\(folder)/kollus/config.json", false)
     }
-    return ("\(environment["HOME"] ?? ".")/.config/kollus/config.json", false)
+    return ("\(environment["HOME"] ?? "/nonexistent")/.config/kollus/config.json", false)
   }
 
   func settings(_ flags: [(name: String, value: String?)] = []) throws(KollusError) -> Settings {
@@ -45,7 +54,7 @@ final class Session: Sendable {
   }
 
   func openHome() throws(KollusError) -> Home {
-    try Home(opening: homePath, machineID: context.machineID())
+    try Home(opening: try homePath, machineID: context.machineID())
   }
 
   func openLibrary() throws(KollusError) -> Library { try Library(try openHome()) }
@@ -53,6 +62,7 @@ final class Session: Sendable {
   /// The content with this key, or the error that says there is none.
   func content(_ key: String, in library: Library) async throws -> Content {
     guard let content = try await library.content(key) else {
+      if key.isEmpty { throw KollusError(.usage, "a media content key may not be empty") }
       throw KollusError(
         .unknownContent, code: KollusCode.notDownloaded, "no such content in the library",
         hint: "'kollus list' shows what is there", mediaContentKey: key)

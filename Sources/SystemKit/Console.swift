@@ -61,17 +61,73 @@ package enum ProcessContext {
     return variables
   }
 
-  /// Lines of standard input, at most `limit` bytes in all; `nil` when there are more.
-  package static func standardInputLines(limit: Int) throws(SystemError) -> [String]? {
-    do throws(SystemError) {
-      let bytes = try Files.read("/dev/stdin", limit: limit)
-      return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
-    } catch {
-      guard error.number == EFBIG else { throw error }
-      return nil
+  /// All of standard input, at most `limit` bytes of it; `nil` when there are more.
+  ///
+  /// The reading thread cannot be stopped, so a cancelled caller leaves it behind and throws.
+  package static func standardInput(limit: Int) async throws -> [UInt8]? {
+    let result = ReadResult()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        result.set(continuation)
+        Thread.start { result.finish(Result { try read(limit) }) }
+      }
+    } onCancel: {
+      result.finish(.failure(CancellationError()))
     }
+  }
+
+  private static func read(_ limit: Int) throws(SystemError) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = unsafe chunk.withUnsafeMutableBytes {
+        unsafe Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError("read", "standard input") }
+      if count == 0 { return bytes }
+      bytes += chunk[..<count]
+      guard bytes.count <= limit else { return nil }
+    }
+  }
+
+  /// The account's own folder, when the environment names none.
+  package static func accountFolder() -> String? {
+    guard let entry = unsafe getpwuid(geteuid()), let folder = unsafe entry.pointee.pw_dir else { return nil }
+    let path = unsafe String(cString: folder)
+    return path.hasPrefix("/") && path != "/" ? path : nil
   }
 
   /// A write to a pipe nobody reads becomes an error instead of the process's end.
   package static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
+}
+
+/// Resumes a reader once, with what comes first: the bytes or the cancellation.
+private final class ReadResult: Sendable {
+  private struct State {
+    var continuation: CheckedContinuation<[UInt8]?, any Error>?
+    var early: Result<[UInt8]?, any Error>?
+    var isDone = false
+  }
+
+  private let state = Mutex(State())
+
+  func set(_ continuation: CheckedContinuation<[UInt8]?, any Error>) {
+    let early = state.withLock { state in
+      if state.early == nil { state.continuation = continuation }
+      return state.early
+    }
+    if let early { continuation.resume(with: early) }
+  }
+
+  func finish(_ result: Result<[UInt8]?, any Error>) {
+    let waiting = state.withLock { state -> CheckedContinuation<[UInt8]?, any Error>? in
+      guard !state.isDone else { return nil }
+      state.isDone = true
+      if state.continuation == nil { state.early = result }
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    waiting?.resume(with: result)
+  }
 }

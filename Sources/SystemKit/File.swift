@@ -88,6 +88,19 @@ package final class File: Sendable {
     }
   }
 
+  /// Writes all of `bytes` where the descriptor stands, for what has no offsets.
+  func writeOn(_ bytes: RawSpan) throws(SystemError) {
+    var done = 0
+    while done < bytes.byteCount {
+      let count = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + done }, bytes.count - done)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SystemError("write", path, number: count == 0 ? EIO : errno) }
+      done += count
+    }
+  }
+
   package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
     unsafe try write(bytes.span.bytes, at: offset)
   }

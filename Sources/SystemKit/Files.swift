@@ -13,6 +13,29 @@ package enum Files {
     return File.Information(status)
   }
 
+  /// What kind of thing stands at a path.
+  package enum Kind: Sendable { case regular, folder, other }
+
+  /// The kind of what is at `path`, links followed, or `nil` when nothing is there.
+  package static func kind(of path: String) throws(SystemError) -> Kind? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw SystemError("examine", path)
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return .regular
+    case S_IFDIR: return .folder
+    default: return .other
+    }
+  }
+
+  /// All bytes of a regular file of at most `limit` bytes: a pipe, which may never end, throws `EINVAL`.
+  package static func readRegular(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    if let kind = try kind(of: path), kind == .other { throw SystemError("read", path, number: EINVAL) }
+    return try read(path, limit: limit)
+  }
+
   /// All bytes of a file of at most `limit` bytes; a larger one throws `EFBIG`.
   package static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
     let file = try File(path, O_RDONLY)

@@ -121,13 +121,13 @@ import Testing
     }
   }
 
-  @Test func `lines of standard input are read up to the limit`() async {
+  @Test func `standard input is read up to the limit`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       var ends: [Int32] = [0, 0]
       guard pipe(&ends) == 0, dup2(ends[0], STDIN_FILENO) >= 0 else { return }
       _ = write(ends[1], "one\r\n\ntwo", 9)
       close(ends[1])
-      exit(try ProcessContext.standardInputLines(limit: 9) == ["one", "two"] ? 7 : 1)
+      exit(try await ProcessContext.standardInput(limit: 10) == Array("one\r\n\ntwo".utf8) ? 7 : 1)
     }
   }
 
@@ -137,7 +137,17 @@ import Testing
       guard pipe(&ends) == 0, dup2(ends[0], STDIN_FILENO) >= 0 else { return }
       _ = write(ends[1], "one\ntwo", 7)
       close(ends[1])
-      exit(try ProcessContext.standardInputLines(limit: 6) == nil ? 7 : 1)
+      exit(try await ProcessContext.standardInput(limit: 6) == nil ? 7 : 1)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a reader of standard input can be cancelled`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      var ends: [Int32] = [0, 0]
+      guard pipe(&ends) == 0, dup2(ends[0], STDIN_FILENO) >= 0 else { return }
+      let task = Task { try await ProcessContext.standardInput(limit: 6) }
+      task.cancel()
+      do { _ = try await task.value } catch { exit(error is CancellationError ? 7 : 1) }
     }
   }
 }

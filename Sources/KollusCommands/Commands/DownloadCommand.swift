@@ -149,7 +149,7 @@ struct DownloadCommand: Command {
   }
 
   private static func lines(_ from: String, _ session: Session) async throws -> [String] {
-    let lines = from == "-" ? try session.context.standardInputLines() : try Lines.read(from)
+    let lines = from == "-" ? try await session.context.standardInputLines() : try Lines.read(from)
     guard let lines else {
       throw KollusError(.usage, "the list \(from) is larger than 16 MiB", hint: "split it")
     }

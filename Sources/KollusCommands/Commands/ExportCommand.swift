@@ -61,6 +61,13 @@ struct ExportCommand: Command {
   }
 
   private func write(_ content: Content, from library: Library) throws {
+    // Nothing of the home may be overwritten, however it is named.
+    let target = ReplacementFile.resolved(output)
+    let folder = ReplacementFile.resolved(Files.folder(of: target))
+    let home = ReplacementFile.resolved(library.home.path)
+    guard folder != home, !folder.hasPrefix(home + "/") else {
+      throw KollusError(.usage, "\(output) lies inside the home", hint: "name a file elsewhere")
+    }
     do {
       let file = try ReplacementFile(output)
       try library.export(content) { bytes in

@@ -1,4 +1,5 @@
 package import ArgumentKit
+import Glibc
 package import KollusCore
 import SystemKit
 
@@ -17,15 +18,21 @@ enum Usage {
 enum Lines {
   /// Lines of a file without their ends; `nil` when it holds more than 16 MiB.
   static func read(_ path: String) throws(KollusError) -> [String]? {
+    let bytes: [UInt8]
     do throws(SystemError) {
-      return String(decoding: try Files.read(path, limit: 16 << 20), as: UTF8.self).split(
-        whereSeparator: \.isNewline
-      )
-      .map(String.init)
+      bytes = try Files.read(path, limit: 16 << 20)
     } catch {
-      if error.number == 27 { return nil }
+      if error.number == EFBIG { return nil }
       throw KollusError(error)
     }
+    return try split(bytes, of: path)
+  }
+
+  static func split(_ bytes: [UInt8], of source: String) throws(KollusError) -> [String] {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw KollusError(.usage, "\(source) is not UTF-8 text", hint: "convert it, for example with iconv")
+    }
+    return text.split(whereSeparator: \.isNewline).map(String.init)
   }
 }
 

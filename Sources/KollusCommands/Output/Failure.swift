@@ -16,10 +16,16 @@ enum Failure {
 
   /// Lines for people: the item, what failed, the code, the way out.
   static func text(_ error: KollusError) -> String {
-    let item = error.mediaContentKey.map { "\($0.terminalSafe): " } ?? ""
+    let item = error.mediaContentKey.map { "\(shortened($0).terminalSafe): " } ?? ""
     let code = error.code == 0 ? "" : " (\(error.code))"
-    let hint = error.hint.map { "hint: \($0.terminalSafe)\n" } ?? ""
-    return "error: \(item)\(error.message.terminalSafe)\(code)\n\(hint)"
+    let hint = error.hint.map { "hint: \($0.withoutTokens.terminalSafe)\n" } ?? ""
+    return "error: \(item)\(error.message.withoutTokens.terminalSafe)\(code)\n\(hint)"
+  }
+
+  /// A key of any length, short enough for a message.
+  private static func shortened(_ key: String) -> String {
+    let key = key.withoutTokens
+    return key.unicodeScalars.count <= 200 ? key : "\(key.prefix(200))…"
   }
 
   /// One JSON object.
@@ -29,7 +35,7 @@ enum Failure {
     writer.name("error")
     write(error, to: &writer)
     writer.member("status", Int(ExitStatus.of(error.kind)))
-    writer.member("mediaContentKey", error.mediaContentKey)
+    writer.member("mediaContentKey", error.mediaContentKey?.withoutTokens)
     writer.endObject()
     return writer.text
   }
@@ -38,7 +44,7 @@ enum Failure {
   static func write(_ error: KollusError, to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("code", error.code)
-    writer.member("message", error.message)
+    writer.member("message", error.message.withoutTokens)
     writer.member("hint", error.hint)
     writer.endObject()
   }

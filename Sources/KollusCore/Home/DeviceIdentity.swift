@@ -36,7 +36,7 @@ package struct DeviceIdentity: Sendable {
     do throws(SystemError) {
       guard let information = try Files.information(path) else { return nil }
       mode = information.mode
-      bytes = try Files.read(path, limit: 1 << 16)
+      bytes = try Files.readRegular(path, limit: 1 << 16)
     } catch {
       throw KollusError(.configuration, "cannot read the device key: \(error)", hint: "make \(path) readable")
     }

@@ -23,11 +23,18 @@ package struct Home: Sendable {
   private init(_ path: String, machineID: String, mustBelong: Bool) throws(KollusError) {
     self.path = path
     let network: String?
+    let mode: UInt32
     do throws(SystemError) {
       try Files.makeFolder(path)
+      mode = try Files.information(path)?.mode ?? 0
       network = try Files.networkFileSystem(at: path)
     } catch {
       throw KollusError(error).hinting("choose a folder you may write to with --home or KOLLUS_HOME")
+    }
+    guard mode & 0o022 == 0 else {
+      throw KollusError(
+        .configuration, "others may write to the home \(path)",
+        hint: "run: chmod 700 '\(path)', or choose another folder")
     }
     if let network {
       throw KollusError(

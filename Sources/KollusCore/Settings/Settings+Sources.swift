@@ -32,7 +32,7 @@ extension Settings {
   private mutating func read(_ file: String, isRequired: Bool) throws(KollusError) {
     let bytes: [UInt8]
     do throws(SystemError) {
-      bytes = try Files.read(file, limit: 1 << 20)
+      bytes = try Files.readRegular(file, limit: 1 << 20)
     } catch {
       if error.number == ENOENT || error.number == ENOTDIR, !isRequired { return }
       throw KollusError(
