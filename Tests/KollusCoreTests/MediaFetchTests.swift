@@ -92,7 +92,7 @@ import Testing
     let (run, engine) = try stage(server, digests: digests)
     defer { end(run, engine) }
     let task = Task { try await run.run() }
-    let isOver = await eventually(within: .seconds(5)) {
+    let isOver = await eventually(within: .seconds(30)) {
       run.fetch.verdict != nil || server.exchanges.count > 30
     }
     task.cancel()

@@ -121,14 +121,22 @@ import Testing
     #expect(try Files.names(in: folder) == ["file"])
   }
 
-  @Test func `a replacement that cannot be moved leaves nothing`() throws {
+  @Test func `a folder is not replaced, a link is followed, a device is written`() throws {
     try Files.makeFolder(path)
-    do {
-      let file = try ReplacementFile(path)
-      try file.append(([1] as [UInt8]).span.bytes)
-      #expect(throws: SystemKit.SystemError.self) { try file.commit() }
-    }
+    #expect(throws: SystemKit.SystemError.self) { try ReplacementFile(path) }
     #expect(try Files.names(in: folder) == ["file"])
+    let (target, link) = ("\(folder)/target", "\(folder)/link")
+    try Files.create([1], at: target)
+    #expect(symlink(target, link) == 0)
+    let file = try ReplacementFile(link)
+    try file.append(([2] as [UInt8]).span.bytes)
+    try file.commit()
+    #expect(try Files.read(target, limit: 10) == [2])
+    #expect(ReplacementFile.resolved(link) == ReplacementFile.resolved(target))
+    let device = try ReplacementFile("/dev/null")
+    try device.append(([3] as [UInt8]).span.bytes)
+    try device.commit()
+    #expect(try Files.kind(of: "/dev/null") == .other)
   }
 
   @Test(arguments: 0..<5)

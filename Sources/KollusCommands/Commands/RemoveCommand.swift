@@ -57,7 +57,8 @@ struct RemoveCommand: Command {
         session.tell(error)
       }
       writer.beginObject()
-      writer.member("mediaContentKey", key)
+      // A word that is no key of the library may be a URL put in the wrong place.
+      writer.member("mediaContentKey", failure?.kind == .unknownContent ? key.withoutTokens : key)
       writer.member("removed", failure == nil && !isDryRun)
       writer.name("error")
       if let failure { Failure.write(failure, to: &writer) } else { writer.null() }

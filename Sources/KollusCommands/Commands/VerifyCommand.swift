@@ -65,7 +65,8 @@ struct VerifyCommand: Command {
     _ key: String, _ soundness: Library.Soundness?, _ failure: KollusError?, to writer: inout JSONWriter
   ) {
     writer.beginObject()
-    writer.member("mediaContentKey", key)
+    // A word that is no key of the library may be a URL put in the wrong place.
+    writer.member("mediaContentKey", failure?.kind == .unknownContent ? key.withoutTokens : key)
     writer.member("sound", failure == nil)
     writer.member("segments", soundness?.segments)
     writer.name("damaged")
