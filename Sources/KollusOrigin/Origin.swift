@@ -5,7 +5,7 @@ import SystemKit
 /// The reference origin as a tool: `publish` fills a folder, `serve` answers from it.
 package enum Origin {
   /// What `--version` says.
-  package static let version = "1.0.0"
+  package static let version = "0.1.0"
 
   static let tree = CommandTree(
     tool: "kollus-origin", "Serve contents to kollus from a folder: manifests, media and play URLs.",

@@ -123,7 +123,8 @@ package struct Downloader: Sendable {
             return DownloadOutcome(mediaContentKey: key, result: .failure(refusal))
           }
           var content = source.manifest.content
-          let stored = try? await library.content(key)  // Only a better figure; the rehearsal goes on without.
+          // Only for a better figure; the rehearsal goes on without.
+          let stored = try? await library.content(key)
           if content.needsLicence || stored?.needsLicence ?? false {
             return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
           }

@@ -29,9 +29,10 @@ struct MediaJudge: Sendable {
   let type: String
   let policy: HTTPPolicy
 
-  /// - Parameters:
-  ///   - first: the first byte asked for, or `nil` for a request without `Range`.
-  ///   - validator: what the object is known by at this URL, as far as it is.
+  /// Says what an answer means.
+  ///
+  /// `first` is the first byte asked for, `nil` for a request without `Range`; `validator` what the object is
+  /// known by at this URL, as far as it is.
   func judge(
     _ head: ResponseHead, from address: WebAddress, first: Int64?, validator: Validator?, now: Double
   ) -> MediaAnswer {

@@ -16,8 +16,9 @@ package actor Library {
     let done: CheckedContinuation<Void, any Error>
   }
 
-  /// Changes for the same commit. The first comes at once; those that follow in a rush share one every
-  /// `interval`, which costs a lone change nothing and a thousand of them little.
+  /// Changes for the same commit.
+  ///
+  /// The first comes at once; those that follow in a rush share one every `interval`, which costs a lone change nothing and a thousand of them little.
   private struct Queue {
     let interval: Duration
     var pending: [Pending] = []
@@ -164,7 +165,8 @@ package actor Library {
     let commit = group.map(\.commit).max() ?? .ordered
     if commit == .durableWithFiles { synchronizeFiles() }
     if commit > .ordered { try db.setDurability(.durable) }
-    defer { if commit > .ordered { try? db.setDurability(.ordered) } }  // More durable than asked is harmless.
+    // Should this fail, later commits are more durable than asked, which is harmless.
+    defer { if commit > .ordered { try? db.setDurability(.ordered) } }
     try db.transaction { db throws(SQLiteError) in
       for job in group { try job.change(db) }
     }
