@@ -21,60 +21,62 @@ struct VerifyCommand: Command {
     let display = session.display()
     defer { display.close() }
     try await library.tidy(display.sink)
-    var wanted = keys
-    if wanted.isEmpty {
-      var selection = Library.Selection()
-      selection.states = [.ready, .failed]
-      wanted = try await library.contents(selection)
-        .filter { $0.isDownloaded || $0.failure?.code == KollusCode.damaged }.map(\.mediaContentKey)
-    }
+    let wanted = keys.isEmpty ? try await library.keysToVerify() : keys
     var failures: [KollusError] = []
     var writer = JSONWriter()
     writer.beginArray()
     for key in wanted {
-      var soundness: Library.Soundness?
-      var failure: KollusError?
-      do {
-        let content = try await session.content(key, in: library)
-        let found = try await library.verify(content, display.sink)
-        soundness = found
-        if !found.damaged.isEmpty {
-          failure = KollusError(
-            .badData, code: KollusCode.damaged,
-            "\(found.damaged.count) of \(found.segments) segments are damaged",
-            hint: "run 'kollus download' for it: only the damaged segments are fetched", mediaContentKey: key)
-        }
-      } catch {
-        failure = Failure.of(error).of(key)
+      let finding = await Self.check(key, library, session, display.sink)
+      Self.write(key, finding, to: &writer)
+      guard let failure = finding.failure else {
+        session.say("\(key.terminalSafe): sound, \(finding.segments ?? 0) segments")
+        continue
       }
-      Self.write(key, soundness, failure, to: &writer)
-      if let failure {
-        failures.append(failure)
-        session.tell(failure)
-        if failure.kind == .interrupted { break }
-      } else {
-        session.say("\(key.terminalSafe): sound, \(soundness?.segments ?? 0) segments")
-      }
+      failures.append(failure)
+      session.tell(failure)
+      if failure.kind == .interrupted { break }
     }
     writer.endArray()
     if session.common.json { session.write(json: writer.text) }
     return ExitStatus.of(batch: failures, of: wanted.count)
   }
 
-  private static func write(
-    _ key: String, _ soundness: Library.Soundness?, _ failure: KollusError?, to writer: inout JSONWriter
-  ) {
+  /// What was found of one content.
+  private struct Finding: Sendable {
+    var segments: Int?
+    var damaged: [Int] = []
+    var failure: KollusError?
+  }
+
+  private static func check(
+    _ key: String, _ library: Library, _ session: Session, _ sink: any EventSink
+  ) async -> Finding {
+    do {
+      let found = try await library.verify(try await session.content(key, in: library), sink)
+      guard !found.damaged.isEmpty else { return Finding(segments: found.segments) }
+      let failure = KollusError(
+        .badData, code: KollusCode.damaged,
+        "\(found.damaged.count) of \(found.segments) segments are damaged",
+        hint: "run 'kollus download' for it: only the damaged segments are fetched", mediaContentKey: key)
+      return Finding(segments: found.segments, damaged: found.damaged, failure: failure)
+    } catch {
+      return Finding(failure: Failure.of(error).of(key))
+    }
+  }
+
+  private static func write(_ key: String, _ finding: Finding, to writer: inout JSONWriter) {
     writer.beginObject()
     // A word that is no key of the library may be a URL put in the wrong place.
-    writer.member("mediaContentKey", failure?.kind == .unknownContent ? key.withoutTokens : key)
-    writer.member("sound", failure == nil)
-    writer.member("segments", soundness?.segments)
+    let isUnknown = finding.failure?.kind == .unknownContent
+    writer.member("mediaContentKey", isUnknown ? key.withoutTokens : key)
+    writer.member("sound", finding.failure == nil)
+    writer.member("segments", finding.segments)
     writer.name("damaged")
     writer.beginArray()
-    for index in soundness?.damaged ?? [] { writer.value(index) }
+    for index in finding.damaged { writer.value(index) }
     writer.endArray()
     writer.name("error")
-    if let failure { Failure.write(failure, to: &writer) } else { writer.null() }
+    if let failure = finding.failure { Failure.write(failure, to: &writer) } else { writer.null() }
     writer.endObject()
   }
 }

@@ -3,26 +3,30 @@ extension String {
   ///
   /// Whatever the user wrote in the wrong place is repeated in messages, and it may have been a play URL.
   var withoutTokens: String {
-    guard contains("://"), contains("?") else { return self }
-    var shown = ""
-    var rest = self[...]
-    while let scheme = rest.firstRange(of: "://"), let mark = rest[scheme.upperBound...].firstIndex(of: "?") {
-      let between = rest[scheme.upperBound..<mark]
-      guard !between.contains(where: { $0.isWhitespace || $0 == "'" || $0 == "\"" }) else {
-        shown += rest[..<scheme.upperBound]
-        rest = rest[scheme.upperBound...]
-        continue
+    let bytes = Array(utf8)
+    var shown: [UInt8] = []
+    var isInURL = false
+    var isCut = false
+    for index in bytes.indices {
+      let byte = bytes[index]
+      if Self.endsURL(byte) { (isInURL, isCut) = (false, false) }
+      if byte == UInt8(ascii: "/"), index >= 2, bytes[index - 1] == byte,
+        bytes[index - 2] == UInt8(ascii: ":")
+      {
+        isInURL = true
       }
-      shown += rest[...mark] + "…"
-      rest = rest[mark...].drop { !$0.isWhitespace && $0 != "'" && $0 != "\"" }
+      if isCut { continue }
+      shown.append(byte)
+      if isInURL, byte == UInt8(ascii: "?") {
+        isCut = true
+        shown += Array("…".utf8)
+      }
     }
-    return shown + rest
+    return String(decoding: shown, as: UTF8.self)
   }
-}
 
-extension Substring {
-  /// Where `part` first stands in the text.
-  fileprivate func firstRange(of part: String) -> Range<Index>? {
-    indices.first { self[$0...].hasPrefix(part) }.map { $0..<index($0, offsetBy: part.count) }
+  /// White space and quotes, which no URL holds.
+  private static func endsURL(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"")
   }
 }

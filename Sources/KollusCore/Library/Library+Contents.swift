@@ -106,6 +106,21 @@ extension Library {
     }
   }
 
+  /// Keys of all contents that are ready or known to be damaged.
+  package func keysToVerify() throws(KollusError) -> [String] {
+    let sql = "SELECT mck FROM content WHERE state = 'ready' OR error_code = ? ORDER BY id"
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind([.integer(Int64(KollusCode.damaged))])
+        var keys: [String] = []
+        while try row.step() { keys.append(row.text(at: 0) ?? "") }
+        return keys
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
   /// The index that the next new content would get.
   func nextIndex() throws(KollusError) -> Int64 {
     let sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'content'"
