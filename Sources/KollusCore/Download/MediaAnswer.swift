@@ -2,8 +2,8 @@ import CurlKit
 
 /// What a server's answer to a media request means, before any byte of it is taken.
 enum MediaAnswer: Equatable, Sendable {
-  /// Take the body: its first byte is the object's byte `from`.
-  case body(from: Int64)
+  /// Take the body: it is the object's bytes `from` to `through`, both included.
+  case body(from: Int64, through: Int64)
   /// The server does not answer ranges as asked; one plain GET may do.
   case noRanges
   /// The object changed: it is known by another validator.
@@ -52,7 +52,12 @@ struct MediaJudge: Sendable {
     if let validator, !validator.agrees(with: head) {
       return .changed("its validator is no longer \(validator.text)")
     }
-    return head.status == 206 ? partial(head, first: first ?? 0) : whole(head, first: first)
+    let answer = head.status == 206 ? partial(head, first: first ?? 0) : whole(head, first: first)
+    // A tag is part of every answer that shows the object it names (RFC 9110 §15.3.7).
+    if case .body = answer, case .entityTag(let tag) = validator, head["etag"] == nil {
+      return .changed("it no longer names its validator \(tag)")
+    }
+    return answer
   }
 
   private func partial(_ head: ResponseHead, first: Int64) -> MediaAnswer {
@@ -64,14 +69,14 @@ struct MediaJudge: Sendable {
     }
     // A slice that does not begin where it was asked to cannot be trusted to keep to anything else.
     guard bytes.lowerBound == first, bytes.upperBound < size else { return .noRanges }
-    return .body(from: first)
+    return .body(from: first, through: bytes.upperBound)
   }
 
   private func whole(_ head: ResponseHead, first: Int64?) -> MediaAnswer {
     if let length = head["content-length"].flatMap(ContentRange.number), length != size {
       return .resized("it has \(length) bytes where the manifest says \(size)")
     }
-    return first == nil ? .body(from: 0) : .noRanges
+    return first == nil ? .body(from: 0, through: size - 1) : .noRanges
   }
 
   /// Says what the body is when it cannot be the media.

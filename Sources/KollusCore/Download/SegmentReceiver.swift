@@ -19,6 +19,8 @@ final class SegmentReceiver: BodyReceiver {
     var isAccepted = false
     /// Where the next byte belongs in the object.
     var position: Int64 = 0
+    /// Last byte that the answer says it brings.
+    var end: Int64 = 0
     var piece: Piece?
     /// Bytes of the delivery that comes again which were already used.
     var used = 0
@@ -92,11 +94,16 @@ final class SegmentReceiver: BodyReceiver {
       now: WallClock.now())
     var isAccepted = false
     let validator = Validator(head)
-    if case .body = answer { isAccepted = fetch.accept(errand, validator: validator, isPlain: !asksRange) }
+    var end = first - 1
+    if case .body(_, let through) = answer {
+      end = through
+      isAccepted = fetch.accept(errand, validator: validator, isPlain: !asksRange)
+    }
     state.withLock { state in
       state.answer = answer
       state.isAccepted = isAccepted
       state.position = first
+      state.end = end
       state.source = SegmentSource(errand.address, validator: validator ?? errand.validator)
     }
     if isAccepted { began() }
@@ -107,7 +114,7 @@ final class SegmentReceiver: BodyReceiver {
     state.withLock { state in
       var offset = min(state.used, bytes.byteCount)
       while offset < bytes.byteCount {
-        guard state.position <= last else { return .refused }
+        guard state.position <= min(last, state.end) else { return .refused }
         let index = fetch.layout.segment(at: state.position)
         let within = Int(state.position - fetch.layout.plainOffset(index))
         let length = fetch.layout.plainLength(index)
@@ -123,7 +130,8 @@ final class SegmentReceiver: BodyReceiver {
             pool.giveBack(buffer)
           }
         }
-        let count = min(length - within, bytes.byteCount - offset)
+        let count = min(
+          length - within, bytes.byteCount - offset, Int(min(last, state.end) - state.position) + 1)
         if let piece = state.piece, piece.index == index {
           piece.buffer.append(bytes.extracting(offset..<offset + count))
           state.kept += Int64(count)
