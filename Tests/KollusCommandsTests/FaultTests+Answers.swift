@@ -53,6 +53,64 @@ extension FaultTests {
       try await bench.expectHealed()
     }
 
+    @Test(arguments: [false, true]) func `P02 a 206 that drops its tag is never joined`(_ resuming: Bool)
+      async throws
+    {
+      let bench = try FaultBench(.none)
+      if resuming { _ = try await bench.killedDownload() }
+      let (sound, changed) = (bench.content.handler, bench.changed().with { $0.etag = nil }.handler)
+      let start = bench.mediaRequests
+      bench.site.answerMedia(of: bench.mck) { request in
+        // The range is answered, the condition ignored, and the other object has no tag.
+        bench.mediaRequests - start <= 2 && !resuming ? sound(request) : changed(request.without("if-range"))
+      }
+      let run = try await bench.download()
+      if run.outcome.status == 0 {
+        try await bench.expectExported(bench.changed().bytes)
+      } else {
+        try await bench.expectNotReady()
+      }
+    }
+
+    @Test(arguments: FaultTests.digests)
+    func `P17 bytes past the answer's own range are not taken`(_ digests: Digests) async throws {
+      let bench = try FaultBench(digests)
+      let bytes = bench.content.bytes
+      let other = randomBytes(bytes.count, seed: 77)
+      bench.site.answerMedia(of: bench.mck) { request in
+        guard let range = request.range?.resolved(in: bytes.count), request.earlier < 6 else {
+          return bench.content.handler(request)
+        }
+        let end = min(range.lowerBound + 200_000, range.upperBound)
+        let body = Array(bytes[range.lowerBound..<end]) + other[end..<range.upperBound]
+        return Answer(206, body[...], type: "video/mp4").with("ETag", "\"v1\"")
+          .with("Content-Range", "bytes \(range.lowerBound)-\(end - 1)/\(bytes.count)")
+      }
+      (try await bench.download()).outcome.expect(0)
+      try await bench.expectExported()
+    }
+
+    @Test(arguments: [Answer.Framing.chunked, .untilClose], [false, true])
+    func `P03 a longer object without a length is never cut to size`(
+      _ framing: Answer.Framing, isSmall: Bool
+    ) async throws {
+      let bench = try FaultBench(.none, mebibytes: isSmall ? 1 : 8)
+      let longer = bench.changed(longer: 70_000).bytes
+      bench.site.answerMedia(of: bench.mck) { _ in
+        Answer(200, longer[...], type: "video/mp4").framed(framing)
+      }
+      (try await bench.download()).outcome.expect(65, 75)
+      try await bench.expectNotReady()
+      (try await bench.download()).outcome.expect(65, 75)
+      try await bench.expectNotReady()
+      let right = bench.content.bytes
+      bench.site.answerMedia(of: bench.mck) { _ in
+        Answer(200, right[...], type: "video/mp4").framed(framing)
+      }
+      (try await bench.download()).outcome.expect(0)
+      try await bench.expectExported()
+    }
+
     @Test(arguments: FaultTests.digests)
     func `P07 a body cut short once goes on from the cut`(_ digests: Digests) async throws {
       let bench = try FaultBench(digests)

@@ -83,6 +83,11 @@ struct MediaFetch: Sendable {
       held = receiver.outcome().piece
       heldFor = (errand.mirror, errand.validator)
       fetch.end(errand, partial: held?.index)
+      // A whole segment whose body did not end as it should cannot be continued.
+      if let piece = held, piece.buffer.count == file.layout.plainLength(piece.index) {
+        pool.giveBack(piece.buffer)
+        held = nil
+      }
       if let failure { fetch.failed(errand, failure, now: WallClock.now()) }
     }
   }
@@ -101,6 +106,7 @@ struct MediaFetch: Sendable {
     var failure: CurlError?
     do {
       _ = try await engine.perform(request, into: receiver)
+      receiver.bodyEnded()
     } catch let error as CurlError {
       failure = error
     } catch {
@@ -111,7 +117,10 @@ struct MediaFetch: Sendable {
     }
     let outcome = receiver.outcome()
     if let answer = outcome.answer, !outcome.isAccepted { return refusal(answer, errand) }
-    if outcome.isSatisfied { return nil }
+    if outcome.isOverlong {
+      return refusal(.resized("it goes on after \(file.layout.size) bytes"), errand)
+    }
+    if outcome.isSatisfied, outcome.piece == nil { return nil }
     if let failure { return .transient(of: failure, errand.address) }
     // The body ended early without an error: good if it brought a segment, or much of one that can be continued.
     let canContinue = !errand.isWhole && (fetch.hasDigests || errand.validator != nil)

@@ -21,6 +21,9 @@ final class SegmentReceiver: BodyReceiver {
     var position: Int64 = 0
     /// Last byte that the answer says it brings.
     var end: Int64 = 0
+    /// Whether only the body's end tells how long the object is: the last segment then waits for it.
+    var awaitsEnd = false
+    var isOverlong = false
     var piece: Piece?
     /// Bytes of the delivery that comes again which were already used.
     var used = 0
@@ -76,13 +79,30 @@ final class SegmentReceiver: BodyReceiver {
     let isSatisfied: Bool
     /// The beginning of a segment whose end did not come.
     let piece: Piece?
+    /// Whether a body without a length went on past the object's end.
+    let isOverlong: Bool
+  }
+
+  /// Hands over the last segment of a body that has ended where it should.
+  func bodyEnded() {
+    let held = state.withLock { state -> (Piece, SegmentSource)? in
+      guard state.awaitsEnd, let piece = state.piece, let source = state.source,
+        piece.buffer.count == fetch.layout.plainLength(piece.index)
+      else { return nil }
+      state.piece = nil
+      state.completed += 1
+      return (piece, source)
+    }
+    guard let (piece, source) = held else { return }
+    if fetch.arrived(piece.index) { submit(piece, source) } else { pool.giveBack(piece.buffer) }
   }
 
   func outcome() -> Outcome {
     state.withLock { state in
       Outcome(
         answer: state.answer, isAccepted: state.isAccepted, kept: state.kept, completed: state.completed,
-        isSatisfied: state.isAccepted && state.position > last, piece: state.piece)
+        isSatisfied: state.isAccepted && state.position > last, piece: state.piece,
+        isOverlong: state.isOverlong)
     }
   }
 
@@ -104,6 +124,7 @@ final class SegmentReceiver: BodyReceiver {
       state.isAccepted = isAccepted
       state.position = first
       state.end = end
+      state.awaitsEnd = head.status == 200 && head["content-length"] == nil && !fetch.hasDigests
       state.source = SegmentSource(errand.address, validator: validator ?? errand.validator)
     }
     if isAccepted { began() }
@@ -114,7 +135,10 @@ final class SegmentReceiver: BodyReceiver {
     state.withLock { state in
       var offset = min(state.used, bytes.byteCount)
       while offset < bytes.byteCount {
-        guard state.position <= min(last, state.end) else { return .refused }
+        guard state.position <= min(last, state.end) else {
+          state.isOverlong = state.awaitsEnd
+          return .refused
+        }
         let index = fetch.layout.segment(at: state.position)
         let within = Int(state.position - fetch.layout.plainOffset(index))
         let length = fetch.layout.plainLength(index)
@@ -135,7 +159,8 @@ final class SegmentReceiver: BodyReceiver {
         if let piece = state.piece, piece.index == index {
           piece.buffer.append(bytes.extracting(offset..<offset + count))
           state.kept += Int64(count)
-          if within + count == length, let source = state.source {
+          let waits = state.awaitsEnd && index == fetch.layout.segmentCount - 1
+          if within + count == length, !waits, let source = state.source {
             state.piece = nil
             state.completed += 1
             if fetch.arrived(index) { submit(piece, source) } else { pool.giveBack(piece.buffer) }
