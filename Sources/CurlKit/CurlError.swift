@@ -24,10 +24,10 @@ package struct CurlError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Whether the file of trusted authorities could not be used.
   package var isAuthorityFileFailure: Bool { code == Int(CURLE_SSL_CACERT_BADFILE.rawValue) }
 
-  /// Whether the server's certificate or the TLS exchange was at fault: trying again does not help.
+  /// Whether the server's certificate was at fault: trying again does not help, unlike a handshake cut short.
   package var isTrustFailure: Bool {
     [
-      CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
+      CURLE_PEER_FAILED_VERIFICATION,
       CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
     ].contains { Int($0.rawValue) == code }

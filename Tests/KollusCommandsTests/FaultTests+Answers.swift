@@ -112,6 +112,18 @@ extension FaultTests {
     }
 
     @Test(arguments: FaultTests.digests)
+    func `P07 a line that is cut again and again brings a segment in pieces`(_ digests: Digests) async throws
+    {
+      let bench = try FaultBench(digests, mebibytes: 2)
+      let content = bench.content.with { $0.segmentSize = 2 << 20 }
+      try bench.site.publish(content)
+      bench.spoil(content) { _, sound in sound.cut(after: 300_000) }
+      (try await bench.download()).outcome.expect(0)
+      try await bench.expectExported()
+      #expect(bench.mediaBytes <= bench.size + 8 * (128 << 10))
+    }
+
+    @Test(arguments: FaultTests.digests)
     func `P07 a body cut short once goes on from the cut`(_ digests: Digests) async throws {
       let bench = try FaultBench(digests)
       bench.spoil { request, sound in request.earlier == 0 ? sound.cut(after: 300_000) : sound }

@@ -36,7 +36,7 @@ import Testing
       fetch: fetch,
       judge: MediaJudge(
         size: Int64(plain.count), type: "video/mp4", policy: HTTPPolicy(allowsPlainHTTP: false)),
-      pool: pool)
+      pool: pool, bufferSize: 64 << 10)
     return (run, engine)
   }
 

@@ -39,17 +39,21 @@ extension Downloader {
   private func work(_ content: Content, _ source: Source?) async throws -> Fetched {
     let key = content.mediaContentKey
     var wasJoined = false
+    // A content that was removed and registered anew has another index, and so another lock.
+    var id = content.id
     while true {
       try Task.checkCancellation()
-      guard let lock = try home.lock(content: content.id) else {
-        try await follow(content, isFirst: !wasJoined)
+      guard let lock = try home.lock(content: id) else {
+        try await follow(content, lockedAs: id, isFirst: !wasJoined)
         wasJoined = true
         continue
       }
       defer { withExtendedLifetime(lock) {} }
-      // Just registered and no file there: nobody can have worked on it since.
-      let isUntouched = !wasJoined && source != nil && !SealedFile.exists(home.mediaPath(of: key))
-      guard let current = isUntouched ? content : try await library.content(key) else { throw Self.removed }
+      guard let current = try await library.content(key) else { throw Self.removed }
+      guard current.id == id else {
+        id = current.id
+        continue
+      }
       if current.isDownloaded, isIntact(current) {
         sink.emit(.downloadContent(current.progress, error: nil))
         return .ready(current)
@@ -57,9 +61,11 @@ extension Downloader {
       // The one that was joined has ended without success: its outcome is ours.
       if wasJoined, let failure = current.failure, current.state == .failed { throw failure }
       do {
-        return try await transfer(current, isUntouched ? source : nil, lock)
+        // An old failure is over from here on: those who join must not take it for this run's.
+        if current.state == .failed { try await library.begin(id, holding: current.downloadSize) }
+        return try await transfer(current, current == content ? source : nil, lock)
       } catch {
-        throw try await record(error, of: content)
+        throw try await record(error, of: current)
       }
     }
   }
@@ -99,7 +105,7 @@ extension Downloader {
   }
 
   /// Shows the progress of the process that holds the content until it lets go.
-  private func follow(_ content: Content, isFirst: Bool) async throws {
+  private func follow(_ content: Content, lockedAs id: Int64, isFirst: Bool) async throws {
     if isFirst {
       sink.emit(
         .note(
@@ -109,7 +115,7 @@ extension Downloader {
     while true {
       try await Task.sleep(for: .milliseconds(100))
       // Asking takes the lock for a moment at most; the holder's process keeps it till its end.
-      if try home.lock(content: content.id) != nil { return }
+      if try home.lock(content: id) != nil { return }
       if let current = try await library.content(content.mediaContentKey), current.downloadSize > shown {
         shown = current.downloadSize
         if !current.isDownloaded { sink.emit(.downloadContent(current.progress, error: nil)) }
@@ -152,7 +158,8 @@ extension Downloader {
         try restart(content, because: reason, &attempt)
       case .fail(let error, let notBefore):
         try await library.setProgress(content.id, fetch.progress)
-        throw FetchFailure(error: error, notBefore: notBefore)
+        // A server's word is kept, but not for so long that only a removal would help.
+        throw FetchFailure(error: error, notBefore: min(notBefore, Int64(WallClock.now()) + 30 * 86_400))
       case .resolve(let reason, let error):
         try await library.setProgress(content.id, fetch.progress)
         source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)
@@ -212,6 +219,12 @@ extension Downloader {
     return (file, .empty(count: file.layout.segmentCount))
   }
 
+  /// libcurl's buffers of all transfers together stay within 16 MiB; a large one only pays for large bodies.
+  private func receiveBufferSize(for layout: SealedLayout) -> Int {
+    let share = (16 << 20) / (settings.jobs * settings.connections)
+    return layout.size < 1 << 20 ? min(64 << 10, share) : min(512 << 10, share)
+  }
+
   private func run(_ file: SealedFile, _ fetch: FetchState, _ manifest: Manifest, _ content: Content)
     async throws
   {
@@ -227,7 +240,7 @@ extension Downloader {
       let media = MediaFetch(
         engine: engine, workers: workers, options: OriginClient.options(settings), file: file, fetch: fetch,
         judge: MediaJudge(size: manifest.media.size, type: manifest.media.type, policy: client.policy),
-        pool: pool)
+        pool: pool, bufferSize: receiveBufferSize(for: layout))
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
           if layout.segmentCount > 1 { group.addTask { try await keepProgress(content.id, fetch) } }
@@ -392,6 +405,7 @@ extension Downloader {
         folder: nil)
       if stored.needsLicence { throw Self.needsLicence(content.mediaContentKey) }
     }
+    try await library.begin(content.id, holding: held)
     return nil
   }
 }

@@ -160,9 +160,12 @@ package struct Downloader: Sendable {
     _ request: DownloadRequest, known table: [ExactText: Content], place: Int64
   ) async -> [Prepared] {
     var key = request.key
+    // What was told of the content before is told again with a failure.
+    var shown = ContentProgress(
+      mediaContentKey: key ?? "", title: "", isDownloaded: false, downloadSize: 0, fileSize: 0)
     do {
       let known = if let key { table[ExactText(key)].map { [$0] } ?? [] } else { try await known(request) }
-      if known.count == 1 { key = known[0].mediaContentKey }
+      if known.count == 1 { (key, shown) = (known[0].mediaContentKey, known[0].progress) }
       // What is here, or is being fetched by another process, needs no word of the origin.
       if !known.isEmpty, try known.allSatisfy({ try $0.isDownloaded || isBusy($0) }) {
         if let folder = request.folder {
@@ -188,11 +191,7 @@ package struct Downloader: Sendable {
       return prepared
     } catch {
       let error = KollusError(any: error)
-      sink.emit(
-        .downloadContent(
-          ContentProgress(
-            mediaContentKey: key ?? "", title: "", isDownloaded: false, downloadSize: 0, fileSize: 0),
-          error: key.map(error.of) ?? error))
+      sink.emit(.downloadContent(shown, error: key.map(error.of) ?? error))
       return [.settled(DownloadOutcome(mediaContentKey: key, result: .failure(key.map(error.of) ?? error)))]
     }
   }

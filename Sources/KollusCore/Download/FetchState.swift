@@ -328,6 +328,9 @@ final class FetchState: Sendable {
     return nil
   }
 
+  /// Bytes came that the next request goes on from: all tries are earned back.
+  func advanced() { state.withLock { $0.patience.reset() } }
+
   // MARK: What happened to a segment
 
   /// All bytes of a segment are here; `true` when they are to go to the disk.

@@ -13,6 +13,8 @@ struct MediaFetch: Sendable {
   let fetch: FetchState
   let judge: MediaJudge
   let pool: BufferPool
+  /// Bytes that libcurl asks of a socket at once.
+  let bufferSize: Int
 
   /// Runs until every segment is stored or the verdict is set; then nothing is on its way any more.
   ///
@@ -98,7 +100,7 @@ struct MediaFetch: Sendable {
   {
     var request = Request(errand.address, options: options)
     request.headers = ["Accept-Encoding: identity"]
-    request.bufferSize = file.layout.size >= 1 << 20 ? 512 << 10 : 64 << 10
+    request.bufferSize = bufferSize
     if receiver.asksRange {
       request.headers.append("Range: bytes=\(receiver.first)-\(receiver.last)")
       if let validator = errand.validator { request.headers.append("If-Range: \(validator.text)") }
@@ -121,10 +123,12 @@ struct MediaFetch: Sendable {
       return refusal(.resized("it goes on after \(file.layout.size) bytes"), errand)
     }
     if outcome.isSatisfied, outcome.piece == nil { return nil }
-    if let failure { return .transient(of: failure, errand.address) }
-    // The body ended early without an error: good if it brought a segment, or much of one that can be continued.
+    // Much of a segment that can be continued is progress, whatever ended the body.
     let canContinue = !errand.isWhole && (fetch.hasDigests || errand.validator != nil)
-    if outcome.completed > 0 || canContinue && outcome.kept >= 64 << 10 { return nil }
+    let hasGrown = canContinue && outcome.kept >= 64 << 10
+    if hasGrown { fetch.advanced() }
+    if let failure { return .transient(of: failure, errand.address) }
+    if outcome.completed > 0 || hasGrown { return nil }
     return .transient(
       of: CurlError(code: CurlError.partialFile, message: "the body ended early"), errand.address)
   }

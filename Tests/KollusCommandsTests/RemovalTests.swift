@@ -1,0 +1,26 @@
+import Foundation
+import KollusTestSupport
+import Testing
+
+/// A content removed while another process has it in its queue.
+@Suite(.temporaryDirectory, .timeLimit(.minutes(1))) struct RemovalTests {
+  @Test(arguments: [false, true])
+  func `a queued content that is removed is not fetched behind its row`(_ comesBack: Bool) async throws {
+    let site = try OriginSite()
+    let bytes = randomBytes(300_000)
+    for key in ["a", "b"] { try site.publish(OriginContent(key, bytes: bytes)) }
+    let sound = OriginContent("a", bytes: bytes).handler
+    site.answerMedia(of: "a") { sound($0).throttled(to: 75_000) }
+    let tool = try Tool(origin: site.url, ["jobs": "1"])
+    let queue = try tool.start("download", "a", "b", "--events", "jsonl")
+    #expect(await eventually { site.mediaExchanges(of: "a").count >= 1 })
+    (try await tool.run("remove", "b")).expect(0)
+    if comesBack { (try await tool.run("download", "b")).expect(0) }
+    let outcome = await queue.wait()
+    outcome.expect(comesBack ? 0 : 1)
+    let files = try FileManager.default.contentsOfDirectory(atPath: "\(tool.home)/media")
+    #expect(files.count == (comesBack ? 2 : 1))
+    #expect(site.mediaExchanges(of: "b").count == (comesBack ? 1 : 0))
+    (try await tool.run("verify")).expect(0)
+  }
+}
