@@ -18,6 +18,13 @@ final class Allotment: Sendable {
 
   /// Waits for `amount`, at most the total, runs `body` and gives them back.
   func with<Result: Sendable>(_ amount: Int, _ body: () async throws -> Result) async rethrows -> Result {
+    await take(amount)
+    defer { giveBack(amount) }
+    return try await body()
+  }
+
+  /// Waits for `amount`, at most the total, which is then the caller's to give back; first come, first served.
+  func take(_ amount: Int) async {
     let amount = min(amount, total)
     await withCheckedContinuation { continuation in
       let isGiven = state.withLock { state in
@@ -30,11 +37,10 @@ final class Allotment: Sendable {
       }
       if isGiven { continuation.resume() }
     }
-    defer { giveBack(amount) }
-    return try await body()
   }
 
-  private func giveBack(_ amount: Int) {
+  func giveBack(_ amount: Int) {
+    let amount = min(amount, total)
     let ready = state.withLock { state in
       state.free += amount
       var ready: [CheckedContinuation<Void, Never>] = []
@@ -49,14 +55,18 @@ final class Allotment: Sendable {
 }
 
 /// Runs `body` over `items`, at most `limit` at once; results come in the order of the items.
+///
+/// Before an item is begun, `admit` is waited for: they are begun in their order.
 func mapConcurrently<Item: Sendable, Result: Sendable>(
-  _ items: [Item], limit: Int, _ body: @escaping @Sendable (Item) async -> Result
+  _ items: [Item], limit: Int, admit: (Item) async -> Void = { _ in },
+  _ body: @escaping @Sendable (Item) async -> Result
 ) async -> [Result] {
   await withTaskGroup(of: (Int, Result).self) { group in
     var results = [Result?](repeating: nil, count: items.count)
     var next = 0
     while next < min(limit, items.count) {
       let index = next
+      await admit(items[index])
       group.addTask { (index, await body(items[index])) }
       next += 1
     }
@@ -64,6 +74,7 @@ func mapConcurrently<Item: Sendable, Result: Sendable>(
       results[index] = result
       guard next < items.count else { continue }
       let following = next
+      await admit(items[following])
       group.addTask { (following, await body(items[following])) }
       next += 1
     }

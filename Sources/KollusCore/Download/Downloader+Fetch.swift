@@ -7,12 +7,22 @@ extension Downloader {
   /// Fetches, or joins the process that does.
   ///
   /// `source` is what the origin just said, if it is at hand.
-  func fetch(_ content: Content, _ source: Source?) async -> Result<Content, KollusError> {
+  func fetch(_ content: Content, _ source: Source?) async -> Result<Fetched, KollusError> {
+    do {
+      return .success(try await work(content, source))
+    } catch {
+      return .failure(KollusError(any: error).of(content.mediaContentKey))
+    }
+  }
+
+  /// Says that a fetched content is ready, or tells the failure.
+  func conclude(_ fetched: Result<Fetched, KollusError>, of content: Content) async -> Result<
+    Content, KollusError
+  > {
     let key = content.mediaContentKey
     do {
-      switch try await transfers.with(1, { try await work(content, source) }) {
+      switch try fetched.get() {
       case .ready(let content): return .success(content)
-      // The place is free for the next while this one waits for the commit, which many share.
       case .sealed(let sealed): return .success(try await finish(sealed))
       }
     } catch {
@@ -23,13 +33,13 @@ extension Downloader {
     }
   }
 
-  private enum Fetched: Sendable {
+  enum Fetched: Sendable {
     case ready(Content)
     case sealed(Sealed)
   }
 
   /// A content whose bytes are all here, not yet said to be ready; the lock is held until it is.
-  private struct Sealed: Sendable {
+  struct Sealed: Sendable {
     let content: Content
     let stamp: Int64
     let filesNeedSync: Bool

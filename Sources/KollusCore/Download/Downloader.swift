@@ -90,20 +90,25 @@ package struct Downloader: Sendable {
     }.flatMap { $0 }
     let shortage = spaceShortage(prepared)
     let state = QueueState()
-    return await mapConcurrently(prepared, limit: window) { item in
+    return await mapConcurrently(
+      prepared, limit: window,
+      admit: { item in if case .fetch = item { await transfers.take(1) } }
+    ) { item in
       switch item {
       case .settled(let outcome): return outcome
       case .fetch(let content, let source):
         let key = content.mediaContentKey
         if let error = shortage ?? state.stop {
-          let error = error.of(key)
-          sink.emit(.downloadContent(content.progress, error: error))
-          return DownloadOutcome(mediaContentKey: key, result: .failure(error))
+          transfers.giveBack(1)
+          sink.emit(.downloadContent(content.progress, error: error.of(key)))
+          return DownloadOutcome(mediaContentKey: key, result: .failure(error.of(key)))
         }
-        let result = await fetch(content, source)
+        let fetched = await fetch(content, source)
         // A full disk stops the queue: what is sound stays, nothing more is begun.
-        if case .failure(let error) = result, error.kind == .noSpace { state.stop(for: error) }
-        return DownloadOutcome(mediaContentKey: key, result: result)
+        if case .failure(let error) = fetched, error.kind == .noSpace { state.stop(for: error) }
+        // The place is free for the next while this one waits for the commit, which many share.
+        transfers.giveBack(1)
+        return DownloadOutcome(mediaContentKey: key, result: await conclude(fetched, of: content))
       }
     }
   }

@@ -82,8 +82,9 @@ struct MediaFetch: Sendable {
         submit: { piece, source in seal(piece, source, errand) }, began: { gate.open() })
       held = nil
       let failure = try await perform(errand, receiver)
-      held = receiver.outcome().piece
-      heldFor = (errand.mirror, errand.validator)
+      let outcome = receiver.outcome()
+      held = outcome.piece
+      heldFor = (errand.mirror, outcome.validator)
       fetch.end(errand, partial: held?.index)
       // A whole segment whose body did not end as it should cannot be continued.
       if let piece = held, piece.buffer.count == file.layout.plainLength(piece.index) {
@@ -124,7 +125,7 @@ struct MediaFetch: Sendable {
     }
     if outcome.isSatisfied, outcome.piece == nil { return nil }
     // Much of a segment that can be continued is progress, whatever ended the body.
-    let canContinue = !errand.isWhole && (fetch.hasDigests || errand.validator != nil)
+    let canContinue = !errand.isWhole && (fetch.hasDigests || outcome.validator != nil)
     let hasGrown = canContinue && outcome.kept >= 64 << 10
     if hasGrown { fetch.advanced() }
     if let failure { return .transient(of: failure, errand.address) }

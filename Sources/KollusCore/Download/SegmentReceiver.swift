@@ -79,6 +79,8 @@ final class SegmentReceiver: BodyReceiver {
     let isSatisfied: Bool
     /// The beginning of a segment whose end did not come.
     let piece: Piece?
+    /// What the object is known by, from this answer or from before.
+    let validator: Validator?
     /// Whether a body without a length went on past the object's end.
     let isOverlong: Bool
   }
@@ -102,7 +104,7 @@ final class SegmentReceiver: BodyReceiver {
       Outcome(
         answer: state.answer, isAccepted: state.isAccepted, kept: state.kept, completed: state.completed,
         isSatisfied: state.isAccepted && state.position > last, piece: state.piece,
-        isOverlong: state.isOverlong)
+        validator: state.source?.validator, isOverlong: state.isOverlong)
     }
   }
 
