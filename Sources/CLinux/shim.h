@@ -1,6 +1,7 @@
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
@@ -38,6 +39,14 @@ static inline int kollus_catch_signal(int number, int descriptor) {
   kollus_signal_pipe = descriptor;
   struct sigaction action = {.sa_handler = kollus_note_signal, .sa_flags = SA_RESTART};
   return sigaction(number, &action, (void *)0);
+}
+
+/// Gives large pieces back to the system when they are freed, and keeps to two arenas: a download holds
+/// megabytes for a moment only.
+static inline void kollus_lean_memory(void) {
+  mallopt(M_MMAP_THRESHOLD, 512 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  mallopt(M_ARENA_MAX, 2);
 }
 
 /// Columns of the terminal behind `descriptor`, or 0 when it is none.

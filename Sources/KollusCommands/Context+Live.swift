@@ -6,6 +6,7 @@ extension Context {
   /// The real world; files made from here on are for their owner alone.
   package static func live() -> Context {
     umask(0o077)
+    ProcessContext.keepMemoryLean()
     ProcessContext.ignoreBrokenPipes()
     var environment = ProcessContext.environment()
     if environment["HOME"] ?? "" == "" { environment["HOME"] = ProcessContext.accountFolder() }

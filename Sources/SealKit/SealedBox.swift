@@ -15,11 +15,23 @@ package enum SealedBox {
   ) throws(SealError) -> [UInt8] {
     var cipher = try Cipher(key: key)
     let nonce = try SecureRandom.bytes(Cipher.nonceByteCount)
-    var sealed = plain
-    var span = sealed.mutableSpan
-    var bytes = unsafe span.mutableBytes
-    let tag = try cipher.seal(&bytes, nonce: nonce, authenticating: associated)
-    return nonce + sealed + tag
+    // One allocation: a box may hold megabytes.
+    var box: [UInt8] = []
+    box.reserveCapacity(plain.count + overhead)
+    box += nonce
+    box += plain
+    // The closure of the standard library cannot throw a typed error, so the result is carried out.
+    let sealing = unsafe box.withUnsafeMutableBytes { raw -> Result<[UInt8], SealError> in
+      let text = unsafe UnsafeMutableRawBufferPointer(rebasing: raw[Cipher.nonceByteCount...])
+      var bytes = unsafe MutableRawSpan(_unsafeBytes: text)
+      do throws(SealError) {
+        return .success(try cipher.seal(&bytes, nonce: nonce, authenticating: associated))
+      } catch {
+        return .failure(error)
+      }
+    }
+    box += try sealing.get()
+    return box
   }
 
   /// Opens what `seal` returned.

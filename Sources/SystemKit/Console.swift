@@ -98,6 +98,9 @@ package enum ProcessContext {
     return path.hasPrefix("/") && path != "/" ? path : nil
   }
 
+  /// To be called once, at start: memory that was needed for a moment goes back to the system.
+  package static func keepMemoryLean() { kollus_lean_memory() }
+
   /// A write to a pipe nobody reads becomes an error instead of the process's end.
   package static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 }

@@ -24,7 +24,9 @@ import Testing
     second.outcome.expect(0)
     try second.expectDownloaded(bench.mck)
     expectNoStepBack(first, second, mck: bench.mck)
-    #expect(bench.mediaBytes <= bench.size + bench.size / 4, "\(bench.mediaBytes) of \(bench.size) sent")
+    // A small object's quarter is less than what four sockets of a busy machine hold: a megabyte each.
+    let allowance = max(bench.size / 4, 4 * ((1 << 19) + FaultBench.mebibyte))
+    #expect(bench.mediaBytes <= bench.size + allowance, "\(bench.mediaBytes) of \(bench.size) sent")
     try await bench.expectExported()
     try? FileManager.default.removeItem(atPath: bench.tool.home)  // The folder goes later anyhow.
   }

@@ -10,12 +10,19 @@ import Testing
     let bytes = randomBytes(300_000)
     for key in ["a", "b"] { try site.publish(OriginContent(key, bytes: bytes)) }
     let sound = OriginContent("a", bytes: bytes).handler
-    site.answerMedia(of: "a") { sound($0).throttled(to: 75_000) }
-    let tool = try Tool(origin: site.url, ["jobs": "1"])
+    let isHeld = Protected(true)
+    site.answerMedia(of: "a") { request in
+      // On the connection's own thread; the deadline only keeps a failed test from hanging.
+      let deadline = ContinuousClock.now + .seconds(40)
+      while isHeld.withLock({ $0 }), .now < deadline { usleep(10_000) }
+      return sound(request)
+    }
+    let tool = try Tool(origin: site.url, ["jobs": "1", "timeout": "\"50s\""])
     let queue = try tool.start("download", "a", "b", "--events", "jsonl")
-    #expect(await eventually { site.mediaExchanges(of: "a").count >= 1 })
+    _ = await queue.line(within: .seconds(30)) { $0.contains("\"a\"") && $0.contains("downloadContent") }
     (try await tool.run("remove", "b")).expect(0)
     if comesBack { (try await tool.run("download", "b")).expect(0) }
+    isHeld.withLock { $0 = false }
     let outcome = await queue.wait()
     outcome.expect(comesBack ? 0 : 1)
     let files = try FileManager.default.contentsOfDirectory(atPath: "\(tool.home)/media")

@@ -73,7 +73,12 @@ extension Downloader {
       do {
         // An old failure is over from here on: those who join must not take it for this run's.
         if current.state == .failed { try await library.begin(id, holding: current.downloadSize) }
-        return try await transfer(current, current == content ? source : nil, lock)
+        let given = current == content ? source : nil
+        // A list of a hundred thousand digests weighs as much as all buffers: one such content at a time.
+        guard given == nil, try await library.sourceSize(of: id) > 1 << 20 else {
+          return try await transfer(current, given, lock)
+        }
+        return try await heavy.with(1) { try await transfer(current, nil, lock) }
       } catch {
         throw try await record(error, of: current)
       }

@@ -36,6 +36,8 @@ package struct Downloader: Sendable {
   /// Bytes of all segment buffers.
   let memory = Allotment(40 << 20)
   let buffers = SpareBuffers()
+  /// Taken by a content with a very long list of digests.
+  let heavy = Allotment(1)
   /// Contents whose bytes are under way at once.
   let transfers: Allotment
   /// Manifests asked for at once.
@@ -121,26 +123,28 @@ package struct Downloader: Sendable {
         if !known.isEmpty, known.allSatisfy({ $0.isDownloaded && isIntact($0) }) {
           return known.map { DownloadOutcome(mediaContentKey: $0.mediaContentKey, result: .success($0)) }
         }
-        let sources = try await resolve(request, known: known)
-        return await sources.asyncMap { source in
-          let key = source.manifest.content.mediaContentKey
-          if let refusal = refusal(of: source.manifest) {
-            return DownloadOutcome(mediaContentKey: key, result: .failure(refusal))
+        return try await resolving(request, known: known) { sources in
+          await sources.asyncMap { source in
+            let key = source.manifest.content.mediaContentKey
+            if let refusal = refusal(of: source.manifest) {
+              return DownloadOutcome(mediaContentKey: key, result: .failure(refusal))
+            }
+            var content = source.manifest.content
+            // Only for a better figure; the rehearsal goes on without.
+            let stored = try? await library.content(key)
+            if content.needsLicence || stored?.needsLicence ?? false {
+              return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
+            }
+            content.downloadSize = stored?.identity == content.identity ? stored?.downloadSize ?? 0 : 0
+            sink.emit(
+              .note(
+                .planned, mediaContentKey: key,
+                message:
+                  "\(content.fileSize - content.downloadSize) of \(content.fileSize) bytes would be fetched"))
+            return DownloadOutcome(
+              mediaContentKey: key, result: .success(content),
+              pending: content.fileSize - content.downloadSize)
           }
-          var content = source.manifest.content
-          // Only for a better figure; the rehearsal goes on without.
-          let stored = try? await library.content(key)
-          if content.needsLicence || stored?.needsLicence ?? false {
-            return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
-          }
-          content.downloadSize = stored?.identity == content.identity ? stored?.downloadSize ?? 0 : 0
-          sink.emit(
-            .note(
-              .planned, mediaContentKey: key,
-              message:
-                "\(content.fileSize - content.downloadSize) of \(content.fileSize) bytes would be fetched"))
-          return DownloadOutcome(
-            mediaContentKey: key, result: .success(content), pending: content.fileSize - content.downloadSize)
         }
       } catch {
         let failure = KollusError(any: error)
@@ -186,14 +190,15 @@ package struct Downloader: Sendable {
         }
       }
       for content in known { try checkPatience(content) }
-      var prepared: [Prepared] = []
-      let sources = try await lookups.with(1) { try await resolve(request, known: known) }
-      let wanted = sources.filter { !$0.manifest.isIntro }
-      for source in sources where source.manifest.isIntro && !wanted.isEmpty { skip(source) }
-      for source in wanted.isEmpty ? sources : wanted {
-        prepared.append(await register(source, request: request, place: prepared.isEmpty ? place : nil))
+      return try await resolving(request, known: known) { sources in
+        var prepared: [Prepared] = []
+        let wanted = sources.filter { !$0.manifest.isIntro }
+        for source in sources where source.manifest.isIntro && !wanted.isEmpty { skip(source) }
+        for source in wanted.isEmpty ? sources : wanted {
+          prepared.append(await register(source, request: request, place: prepared.isEmpty ? place : nil))
+        }
+        return prepared
       }
-      return prepared
     } catch {
       let error = KollusError(any: error)
       sink.emit(.downloadContent(shown, error: key.map(error.of) ?? error))
@@ -233,8 +238,25 @@ package struct Downloader: Sendable {
     ).of(content.mediaContentKey)
   }
 
+  /// Asks the origin and works on its answer; many small answers at once, a large one alone.
+  private func resolving<Result: Sendable>(
+    _ request: DownloadRequest, known: [Content], _ work: @Sendable ([Source]) async -> Result
+  ) async throws -> Result {
+    do {
+      return try await lookups.with(1) {
+        await work(try await resolve(request, known: known, limit: OriginClient.smallLimit))
+      }
+    } catch is OriginClient.LargeAnswer {
+      return try await lookups.with(lookups.total) { await work(try await resolve(request, known: known)) }
+    }
+  }
+
   /// Asks the origin, in the way the content was first had when there is no other.
-  func resolve(_ request: DownloadRequest, known: [Content]) async throws -> [Source] {
+  ///
+  /// Throws `LargeAnswer` for one of more bytes than `limit`, as far as that is below what a manifest may have.
+  func resolve(
+    _ request: DownloadRequest, known: [Content], limit: Int = Manifest.sizeLimit
+  ) async throws -> [Source] {
     var reference = request.reference
     if case .mediaContentKey = reference, settings.origin == nil, let content = known.first,
       let url = try await storedSource(content)?.playURL
@@ -243,7 +265,7 @@ package struct Downloader: Sendable {
     }
     let key = request.key ?? (known.count == 1 ? known[0].mediaContentKey : nil)
     do {
-      return try await client.resolve(reference) { note, message in
+      return try await client.resolve(reference, limit: limit) { note, message in
         sink.emit(.note(note, mediaContentKey: key, message: message))
       }
     } catch let error as KollusError {
@@ -301,7 +323,8 @@ package struct Downloader: Sendable {
         return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
       }
       sink.emit(.note(.resolved, mediaContentKey: key, message: content.title))
-      return .fetch(content, source.manifest.text.utf8.count <= 4_096 ? source : nil)
+      let isSmall = source.manifest.text.utf8.count <= 4_096 && source.manifest.media.segments.count <= 64
+      return .fetch(content, isSmall ? source : nil)
     } catch {
       let error = KollusError(any: error).of(key)
       sink.emit(.downloadContent(source.manifest.content.progress, error: error))

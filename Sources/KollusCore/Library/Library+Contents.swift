@@ -93,6 +93,19 @@ extension Library {
     return found
   }
 
+  /// Bytes of what the origin said of a content, 0 when nothing is stored.
+  func sourceSize(of id: Int64) throws(KollusError) -> Int {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT length(sealed) FROM source WHERE content_id = ?") {
+        row throws(SQLiteError) in
+        try row.bind([.integer(id)])
+        return try row.step() ? Int(clamping: row.integer(at: 0)) : 0
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
   /// What the origin said of a content, sealed.
   func source(of id: Int64) throws(KollusError) -> [UInt8]? {
     do throws(SQLiteError) {

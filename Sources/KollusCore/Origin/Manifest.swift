@@ -19,9 +19,10 @@ package struct Manifest: Sendable, Equatable {
 
     /// Stands for the object: the same for the same size, segments and digests.
     var identity: String {
-      var text = Array("\(size) \(segmentSize) \(digest?.hex ?? "-")".utf8)
-      for segment in segments { text += segment.bytes }
-      return Hex.encode(SHA256.hash(text).bytes.prefix(16))
+      var hash = SHA256()
+      hash.update(Array("\(size) \(segmentSize) \(digest?.hex ?? "-")".utf8).span.bytes)
+      for segment in segments { hash.update(segment.bytes.span.bytes) }
+      return Hex.encode(hash.finish().bytes.prefix(16))
     }
   }
 
@@ -39,7 +40,7 @@ package struct Manifest: Sendable, Equatable {
   package var thumbnail: Picture?
   package var isDownloadable: Bool
   package var isIntro: Bool
-  /// The manifest's own text, kept for what later steps read of it.
+  /// The manifest's own text without its segment digests, kept for what later steps read of it.
   package var text: String
 
   /// Largest manifest answer, in bytes.
@@ -78,7 +79,7 @@ extension Manifest {
     thumbnail = try json.object("thumbnail").map { json throws(JSONError) in try Picture(json, base: base) }
     isDownloadable = try json.bool("downloadable") ?? true
     isIntro = try json.bool("intro") ?? false
-    text = json.rawText
+    text = json.textWithoutSegments
     content = try Content(json, key: key, media: self.media)
     _ = try json.object("policy")
   }
@@ -182,7 +183,34 @@ extension Manifest.Picture {
   }
 }
 
+extension Manifest {
+  /// The digests that are kept apart from the text.
+  mutating func take(segments: [Digest]) {
+    media.segments = segments
+    content.identity = media.identity
+  }
+}
+
 extension JSON {
+  /// A manifest's text but for `media.segments`, which is most of a long one.
+  fileprivate var textWithoutSegments: String {
+    var writer = JSONWriter(reserving: 1_024)
+    func copy(_ object: JSON, isMedia: Bool) {
+      writer.beginObject()
+      for (name, value) in object.members where !(isMedia && name == "segments") {
+        writer.name(name)
+        if !isMedia, name == "media", value.kind == .object {
+          copy(value, isMedia: true)
+        } else {
+          writer.raw(value.rawText)
+        }
+      }
+      writer.endObject()
+    }
+    copy(self, isMedia: false)
+    return writer.text
+  }
+
   /// A string of bounded length.
   fileprivate func text(_ name: String) throws(JSONError) -> String? {
     let value = try string(name)

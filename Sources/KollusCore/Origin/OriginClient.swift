@@ -14,6 +14,12 @@ package struct OriginClient: Sendable {
     policy = HTTPPolicy(allowsPlainHTTP: settings.allowPlainHTTP)
   }
 
+  /// An answer of more bytes than was asked for at first.
+  struct LargeAnswer: Error {}
+
+  /// Answers up to this size are had several at once.
+  static let smallLimit = 256 << 10
+
   /// How every transfer of a run is made.
   static func options(_ settings: Settings) -> TransferOptions {
     var options = TransferOptions()
@@ -27,7 +33,7 @@ package struct OriginClient: Sendable {
   ///
   /// Network failures and busy servers are tried again; `waiting` is told before each wait.
   func resolve(
-    _ reference: ContentReference, waiting: @Sendable (Note, String) -> Void
+    _ reference: ContentReference, limit: Int = Manifest.sizeLimit, waiting: @Sendable (Note, String) -> Void
   ) async throws -> [Source] {
     let address: WebAddress
     switch reference {
@@ -35,7 +41,7 @@ package struct OriginClient: Sendable {
     case .mediaContentKey(let key): address = try self.address(of: key)
     }
     try policy.check(address, for: "the origin")
-    let (body, base) = try await fetch(address, waiting: waiting)
+    let (body, base) = try await fetch(address, limit: limit, waiting: waiting)
     let manifests: [Manifest]
     do throws(JSONError) {
       manifests = try Manifest.read(body, from: base)
@@ -78,19 +84,20 @@ package struct OriginClient: Sendable {
 
   /// The body of a 200, and the address it came from in the end.
   private func fetch(
-    _ address: WebAddress, waiting: @Sendable (Note, String) -> Void
+    _ address: WebAddress, limit: Int, waiting: @Sendable (Note, String) -> Void
   ) async throws -> (body: [UInt8], base: WebAddress) {
     var patience = Patience(retries: settings.retries)
     while true {
       let failure: (error: KollusError, retryAfter: Double?)
       do {
-        let (response, from) = try await follow(address)
+        let (response, from) = try await follow(address, limit: limit)
         if response.head.status == 200 { return (response.body, from) }
         failure = (
           OriginAnswer.error(response, address: from), RetryAfter.time(response.head, now: WallClock.now())
         )
       } catch let error as CurlError {
         if error.code == CurlError.refusedByReceiver {
+          if limit < Manifest.sizeLimit { throw LargeAnswer() }
           throw KollusError(
             .badData, code: KollusCode.contentInfoUnreadable,
             "the manifest from \(address.display) is larger than \(Manifest.sizeLimit) bytes")
@@ -107,12 +114,13 @@ package struct OriginClient: Sendable {
     }
   }
 
-  private func follow(_ start: WebAddress) async throws -> (response: Response, from: WebAddress) {
+  private func follow(_ start: WebAddress, limit: Int) async throws -> (response: Response, from: WebAddress)
+  {
     var address = start
     for _ in 0...HTTPPolicy.redirectLimit {
       var request = Request(address, options: Self.options(settings))
       request.headers = ["Accept: application/json", "Accept-Encoding: identity"]
-      let response = try await engine.perform(request, limit: Manifest.sizeLimit)
+      let response = try await engine.perform(request, limit: limit)
       guard (300...399).contains(response.head.status), response.head.status != 304 else {
         return (response, address)
       }

@@ -13,6 +13,7 @@ struct Source: Sendable {
   /// Authenticated with the sealed bytes, so that one content's source is never read as another's.
   private static func label(_ mediaContentKey: String) -> [UInt8] { Array("source\0\(mediaContentKey)".utf8) }
 
+  /// Bytes: length of the JSON text in four bytes, the text, then 32 bytes for each segment digest.
   func sealed(under key: SymmetricKey) throws(KollusError) -> [UInt8] {
     var writer = JSONWriter(reserving: manifest.text.utf8.count + 512)
     writer.beginObject()
@@ -21,10 +22,14 @@ struct Source: Sendable {
     writer.name("manifest")
     writer.raw(manifest.text)
     writer.endObject()
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(4 + writer.bytes.count + manifest.media.segments.count * Digest.byteCount)
+    for shift in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: writer.bytes.count >> shift)) }
+    bytes += writer.bytes
+    for digest in manifest.media.segments { bytes += digest.bytes }
     do throws(SealError) {
       return try SealedBox.seal(
-        writer.bytes, with: key.derived("source"),
-        authenticating: Self.label(manifest.content.mediaContentKey))
+        bytes, with: key.derived("source"), authenticating: Self.label(manifest.content.mediaContentKey))
     } catch {
       throw KollusError(.internalFailure, "cannot seal the manifest: \(error)")
     }
@@ -35,13 +40,23 @@ struct Source: Sendable {
     // Every failure means the same: the origin must be asked again.
     guard
       let bytes = try? SealedBox.open(
-        sealed, with: key.derived("source"), authenticating: Self.label(mediaContentKey)),
+        sealed, with: key.derived("source"), authenticating: Self.label(mediaContentKey)), bytes.count >= 4
+    else { return nil }
+    let length = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    guard length <= bytes.count - 4, (bytes.count - 4 - length) % Digest.byteCount == 0,
       let json = try? JSON(
-        parsing: bytes,
+        parsing: Array(bytes[4..<4 + length]),
         limits: JSON.Limits(bytes: Manifest.sizeLimit + (64 << 10), depth: 33, values: 500_016)),
       let base = (try? json.string("base")).flatMap({ $0.flatMap { WebAddress($0) } }),
-      let text = try? json.object("manifest"), let manifest = try? Manifest(text, base: base)
+      let text = try? json.object("manifest"), var manifest = try? Manifest(text, base: base)
     else { return nil }
+    var digests: [Digest] = []
+    digests.reserveCapacity((bytes.count - 4 - length) / Digest.byteCount)
+    for start in stride(from: 4 + length, to: bytes.count, by: Digest.byteCount) {
+      guard let digest = Digest(bytes: bytes[start..<start + Digest.byteCount]) else { return nil }
+      digests.append(digest)
+    }
+    manifest.take(segments: digests)
     self.base = base
     playURL = (try? json.string("playURL")).flatMap { $0.flatMap { WebAddress($0) } }
     self.manifest = manifest
