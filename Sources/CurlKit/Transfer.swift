@@ -107,8 +107,9 @@ import Synchronization
 
   private func header(_ line: RawSpan) -> Bool {
     headerBytes += line.byteCount
-    guard !hasBegun else { return true }  // A trailer: nothing here reads one.
+    // Trailers count as well, though nothing here reads one.
     guard headerBytes <= 64 << 10 else { return false }
+    guard !hasBegun else { return true }
     let text = unsafe line.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
       .trimmingSuffix(while: \.isWhitespace)
     if text.hasPrefix("HTTP/") {

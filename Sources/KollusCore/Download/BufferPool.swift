@@ -61,7 +61,7 @@ final class BufferPool: Sendable {
 
 /// Buffers of downloads that have ended, kept for the next: fresh memory costs a fault for each page.
 final class SpareBuffers: Sendable {
-  private static let limit = 16 << 20
+  private static let limit = 8 << 20
   private let state = Mutex<(idle: [Int: [AlignedBuffer]], bytes: Int)>(([:], 0))
 
   func take(_ capacity: Int) -> AlignedBuffer {

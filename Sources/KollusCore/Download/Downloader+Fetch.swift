@@ -234,9 +234,9 @@ extension Downloader {
     return (file, .empty(count: file.layout.segmentCount))
   }
 
-  /// libcurl's buffers of all transfers together stay within 16 MiB; a large one only pays for large bodies.
+  /// libcurl's buffers of all transfers together stay within 8 MiB; a large one only pays for large bodies.
   private func receiveBufferSize(for layout: SealedLayout) -> Int {
-    let share = (16 << 20) / (settings.jobs * settings.connections)
+    let share = (8 << 20) / (settings.jobs * settings.connections)
     return layout.size < 1 << 20 ? min(64 << 10, share) : min(512 << 10, share)
   }
 

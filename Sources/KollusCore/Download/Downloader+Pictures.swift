@@ -9,15 +9,25 @@ extension Downloader {
   /// Fetches the pictures a manifest names; a failure is told and costs nothing else.
   func fetchPictures(_ content: Content, _ manifest: Manifest) async {
     guard manifest.snapshot != nil || manifest.thumbnail != nil else { return }
-    let snapshot = await fetch(manifest.snapshot, named: "snapshot", of: content)
-    let thumbnail = await fetch(manifest.thumbnail, named: "thumbnail", of: content)
+    // Held whole in memory, which grows by doubling: counted with the buffers.
+    let largest =
+      [manifest.snapshot, manifest.thumbnail].compactMap { $0 }
+      .map { Int(min($0.size ?? Int64(Self.pictureLimit), Int64(Self.pictureLimit))) }.max() ?? 0
+    let (snapshot, thumbnail) = await memory.with(2 * largest) {
+      (
+        await fetch(manifest.snapshot, named: "snapshot", of: content, limit: largest),
+        await fetch(manifest.thumbnail, named: "thumbnail", of: content, limit: largest)
+      )
+    }
     // A lost name only hides a picture.
     try? await library.setPictures(
       content.id, snapshot: snapshot ?? content.snapshot, thumbnail: thumbnail ?? content.thumbnail)
   }
 
   /// The file name under `media`, or `nil` when there is no picture to be had.
-  private func fetch(_ picture: Manifest.Picture?, named kind: String, of content: Content) async -> String? {
+  private func fetch(_ picture: Manifest.Picture?, named kind: String, of content: Content, limit: Int) async
+    -> String?
+  {
     guard let picture else { return nil }
     do {
       try client.policy.check(picture.address, for: "the \(kind)")
@@ -25,7 +35,7 @@ extension Downloader {
       for _ in 0...HTTPPolicy.redirectLimit {
         var request = Request(address, options: OriginClient.options(settings))
         request.headers = ["Accept-Encoding: identity"]
-        let response = try await engine.perform(request, limit: Self.pictureLimit)
+        let response = try await engine.perform(request, limit: limit)
         if let target = client.policy.target(of: response.head, from: address) {
           address = target
           continue

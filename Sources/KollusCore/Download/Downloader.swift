@@ -34,7 +34,7 @@ package struct Downloader: Sendable {
   let client: OriginClient
   let workers: WorkerThreads
   /// Bytes of all segment buffers.
-  let memory = Allotment(40 << 20)
+  let memory = Allotment(24 << 20)
   let buffers = SpareBuffers()
   /// Taken by a content with a very long list of digests.
   let heavy = Allotment(1)

@@ -137,8 +137,9 @@ private final class ScanWork: Sendable {
       scan.damaged.sort()
       guard joining else { return scan }
       let best = state.sources.filter { $0.key.validator != nil }.max { $0.value < $1.value }?.key
+      // Segments of several places with one validator were proved to be of one object when they were joined.
       for index in scan.done.indices
-      where scan.done[index] && (best == nil || state.records[index]?.source != best) {
+      where scan.done[index] && (best == nil || state.records[index]?.source?.validator != best?.validator) {
         scan.done[index] = false
       }
       scan.source = best

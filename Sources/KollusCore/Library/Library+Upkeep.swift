@@ -30,7 +30,13 @@ extension Library {
     do throws(SystemError) {
       let path = home.mediaPath(of: key)
       try SealedFile.destroy(path)
-      for leftover in [".new", ".snapshot", ".thumbnail"] { try Files.remove(path + leftover) }
+      // Pictures, and what a kill left of their writing or of a new file.
+      let name = Home.mediaName(of: key)
+      let hasMore = !content.isDownloaded || !content.snapshot.isEmpty || !content.thumbnail.isEmpty
+      let names = hasMore && SealedFile.exists(home.mediaPath) ? try Files.names(in: home.mediaPath) : []
+      for leftover in names where leftover.hasPrefix("\(name).") {
+        try Files.remove("\(home.mediaPath)/\(leftover)")
+      }
     } catch {
       throw KollusError(error).of(key)
     }
