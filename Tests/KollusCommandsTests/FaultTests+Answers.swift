@@ -123,6 +123,24 @@ extension FaultTests {
       #expect(bench.mediaBytes <= bench.size + 8 * (128 << 10))
     }
 
+    @Test(arguments: [Digests.none, .file, .segments])
+    func `a new tag with every answer is no reason to fail`(_ digests: Digests) async throws {
+      let bench = try FaultBench(digests)
+      bench.spoil { request, sound in sound.with("ETag", "\"v\(request.earlier)\"") }
+      (try await bench.download()).outcome.expect(0)
+      try await bench.expectExported()
+      #expect(bench.mediaBytes <= 4 * bench.size)
+    }
+
+    @Test func `a whole digest that does not fit sends the download to the next mirror`() async throws {
+      let bench = try FaultBench(.file)
+      let other = try ScriptedServer(bench.changed().handler)
+      let own = bench.site.mediaURL(of: bench.mck)
+      try bench.site.publish(bench.content.with { $0.urls = ["\(other.url)/wrong", own] })
+      (try await bench.download()).outcome.expect(0)
+      try await bench.expectExported()
+    }
+
     @Test(arguments: FaultTests.digests)
     func `P07 a body cut short once goes on from the cut`(_ digests: Digests) async throws {
       let bench = try FaultBench(digests)

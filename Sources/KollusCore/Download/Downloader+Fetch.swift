@@ -159,7 +159,8 @@ extension Downloader {
       let teller = ProgressTeller(content, sink: sink, from: scan.size(file.layout))
       let fetch = FetchState(
         layout: file.layout, media: source.manifest.media, scan: scan, settings: settings,
-        progress: scan.size(file.layout), preferring: attempt.preferred, told: { teller.tell($0) })
+        progress: scan.size(file.layout), preferring: attempt.preferred, caution: attempt.caution,
+        told: { teller.tell($0) })
       try await run(file, fetch, source.manifest, content)
       attempt.scan = fetch.scan
       attempt.preferred = fetch.currentAddress
@@ -167,6 +168,14 @@ extension Downloader {
       case nil:
         guard fetch.isComplete else {
           throw KollusError(.internalFailure, "a download ended before it was complete").of(key)
+        }
+        if let error = try await wrongWhole(content, file, source.manifest) {
+          attempt.caution.avoided[fetch.currentAddress] = error
+          let other = source.manifest.media.addresses.first { attempt.caution.avoided[$0] == nil }
+          try restart(content, because: error.message, &attempt)
+          attempt.preferred = other
+          guard other != nil else { throw error }
+          continue
         }
         return .sealed(try await complete(content, file, source.manifest, lock))
       case .startOver(let reason):
@@ -189,6 +198,7 @@ extension Downloader {
     var scan: SegmentScan?
     /// The mirror that served last.
     var preferred: WebAddress?
+    var caution = FetchCaution()
     var restarts = 0
     /// Progress at the last time the manifest was had again.
     var resolvedAt: Int64?
@@ -282,6 +292,8 @@ extension Downloader {
 
   private func restart(_ content: Content, because reason: String, _ attempt: inout Attempt) throws {
     attempt.restarts += 1
+    // Twice may be a deployment; after that it is the server's way.
+    if attempt.restarts >= 2 { attempt.caution.isPlain = true }
     guard attempt.restarts <= 5 else {
       throw KollusError(
         .tryLater, code: KollusCode.damaged, "the object changed again and again during its download",
@@ -331,6 +343,7 @@ extension Downloader {
     case .changed:
       // The digests are the same: whatever the validator says, they will judge the bytes.
       attempt.scan?.source = nil
+      attempt.caution.ignoresValidators = true
     case .unusable:
       let isNews =
         was.addresses != now.addresses
@@ -356,9 +369,6 @@ extension Downloader {
     let isLarge = manifest.media.size >= 8 << 20
     do {
       if isLarge { try file.synchronize() }
-      if let digest = manifest.media.digest, manifest.media.segments.isEmpty {
-        try await checkWhole(content, file, digest)
-      }
       await fetchPictures(content, manifest)
       return Sealed(
         content: content, stamp: try stamp(of: file), filesNeedSync: !isLarge, lock: lock)
@@ -379,16 +389,15 @@ extension Downloader {
     return information.modified
   }
 
-  /// A digest of the whole object alone is checked by reading back; wrong bytes are not kept.
-  private func checkWhole(_ content: Content, _ file: SealedFile, _ digest: Digest) async throws {
-    guard try await file.wholeDigest() != digest else { return }
-    try SealedFile.destroy(file.path)
+  /// The failure when a digest of the whole object alone, checked by reading back, does not fit.
+  private func wrongWhole(_ content: Content, _ file: SealedFile, _ manifest: Manifest) async throws
+    -> KollusError?
+  {
+    guard let digest = manifest.media.digest, manifest.media.segments.isEmpty,
+      try await file.wholeDigest() != digest
+    else { return nil }
     try await library.setProgress(content.id, 0)
-    sink.emit(
-      .note(
-        .restarted, mediaContentKey: content.mediaContentKey, message: "the bytes are wrong and were dropped")
-    )
-    throw KollusError(
+    return KollusError(
       .badData, code: KollusCode.damaged, "the media does not have the digest media.sha256 of the manifest",
       hint: "tell the people who run the origin"
     ).of(content.mediaContentKey)

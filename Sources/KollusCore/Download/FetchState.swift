@@ -21,6 +21,16 @@ enum ResolveReason: Sendable {
   case unusable
 }
 
+/// What earlier attempts of a run have taught about an object's servers.
+struct FetchCaution: Sendable {
+  /// Mirrors that showed other bytes than the manifest's digest stands for.
+  var avoided: [WebAddress: KollusError] = [:]
+  /// One plain GET of everything: validators change with every answer, so nothing can be joined.
+  var isPlain = false
+  /// Digests judge every segment, whatever the validators say.
+  var ignoresValidators = false
+}
+
 /// What the transfers of one download share: plan, mirrors, failures and the verdict.
 ///
 /// A class around one `Mutex`; every method may be called from any thread.
@@ -87,17 +97,21 @@ final class FetchState: Sendable {
   let digests: [Digest]
   let connections: Int
   private let state: Mutex<State>
+  private let ignoresValidators: Bool
   private let told: @Sendable (FetchNews) -> Void
 
   init(
     layout: SealedLayout, media: Manifest.Media, scan: SegmentScan, settings: Settings, progress: Int64,
-    preferring preferred: WebAddress? = nil, told: @escaping @Sendable (FetchNews) -> Void
+    preferring preferred: WebAddress? = nil, caution: FetchCaution = FetchCaution(),
+    told: @escaping @Sendable (FetchNews) -> Void
   ) {
     self.layout = layout
     digests = media.segments
     connections = settings.connections
     self.told = told
-    var mirrors = media.addresses.map { Mirror(address: $0) }
+    ignoresValidators = caution.ignoresValidators
+    var mirrors = media.addresses.map { Mirror(address: $0, answersRanges: !caution.isPlain) }
+    for index in mirrors.indices { mirrors[index].fault = caution.avoided[mirrors[index].address] }
     if let source = scan.source, let validator = source.validator {
       for index in mirrors.indices where SegmentSource.place(of: mirrors[index].address) == source.place {
         mirrors[index].validator = validator
@@ -109,6 +123,7 @@ final class FetchState: Sendable {
         joined: scan.source, proof: scan.lastDigest, held: scan.size(layout), progress: progress))
     let start =
       preferred.flatMap { media.addresses.firstIndex(of: $0) } ?? mirrors.firstIndex { $0.validator != nil }
+      ?? mirrors.firstIndex { $0.fault == nil }
     if let start { state.withLock { $0.current = start } }
   }
 
@@ -158,7 +173,7 @@ final class FetchState: Sendable {
       return .errand(
         Errand(
           id: state.errands, mirror: state.current, address: mirror.target ?? mirror.address,
-          validator: mirror.validator,
+          validator: ignoresValidators ? nil : mirror.validator,
           segments: segments, isWhole: isWhole, epoch: state.epoch))
     }
   }
