@@ -243,9 +243,11 @@ package struct Downloader: Sendable {
     _ request: DownloadRequest, known: [Content], _ work: @Sendable ([Source]) async -> Result
   ) async throws -> Result {
     do {
-      return try await lookups.with(1) {
-        await work(try await resolve(request, known: known, limit: OriginClient.smallLimit))
+      // The place is free for the next while this one waits for a commit, which many share.
+      let sources = try await lookups.with(1) {
+        try await resolve(request, known: known, limit: OriginClient.smallLimit)
       }
+      return await work(sources)
     } catch is OriginClient.LargeAnswer {
       return try await lookups.with(lookups.total) { await work(try await resolve(request, known: known)) }
     }

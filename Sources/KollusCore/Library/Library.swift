@@ -129,7 +129,7 @@ package actor Library {
     Task {
       // The task is nobody's to cancel, so the sleep only ends with its time.
       if let time, time > .now { try? await Task.sleep(until: time, clock: .continuous) }
-      self.drain(take(self))
+      await self.drain(take(self))
     }
   }
 
@@ -140,7 +140,8 @@ package actor Library {
     return queue.pending
   }
 
-  private func drain(_ group: [Pending]) {
+  private func drain(_ group: [Pending]) async {
+    if group.contains(where: { $0.commit == .durableWithFiles }) { await synchronizeFiles() }
     let result = Result { () throws(KollusError) in try commit(group) }
     for job in group { job.done.resume(with: result) }
   }
@@ -163,7 +164,6 @@ package actor Library {
 
   private func attempt(_ group: [Pending]) throws(SQLiteError) {
     let commit = group.map(\.commit).max() ?? .ordered
-    if commit == .durableWithFiles { synchronizeFiles() }
     if commit > .ordered { try db.setDurability(.durable) }
     // Should this fail, later commits are more durable than asked, which is harmless.
     defer { if commit > .ordered { try? db.setDurability(.ordered) } }
@@ -172,9 +172,16 @@ package actor Library {
     }
   }
 
-  private func synchronizeFiles() {
-    // A failure shows as damage when the file is next read, never as wrong bytes.
-    try? File(home.mediaPath, O_RDONLY).synchronizeFileSystem()
+  /// Waits for the disk on a thread of its own: what others ask of the library goes on meanwhile.
+  private func synchronizeFiles() async {
+    let path = home.mediaPath
+    await withCheckedContinuation { done in
+      Thread.start {
+        // A failure shows as damage when the file is next read, never as wrong bytes.
+        try? File(path, O_RDONLY).synchronizeFileSystem()
+        done.resume()
+      }
+    }
   }
 
   // MARK: Room for the last write on a full disk
