@@ -14,6 +14,9 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length);
 int syncfs(int descriptor);
 int pipe2(int *_Nonnull ends, int flags);
 
+/// `UTIME_OMIT`: leaves one of the two times of futimens(2) as it is.
+static inline long kollus_utime_omit(void) { return (1l << 30) - 2l; }
+
 /// `O_DIRECT`, whose value differs between architectures.
 static inline int kollus_o_direct(void) { return __O_DIRECT; }
 

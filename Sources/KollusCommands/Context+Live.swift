@@ -20,6 +20,11 @@ extension Context {
           try Lines.split($0, of: "standard input")
         }
       },
+      ask: { question in
+        guard ProcessContext.canAsk else { return nil }
+        Console.standardError.write(question)
+        return String(decoding: try await ProcessContext.line(), as: UTF8.self)
+      },
       terminalColumns: {
         Console.standardError.isTerminal && !isDumb ? Console.standardError.columns : nil
       },

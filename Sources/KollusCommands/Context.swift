@@ -10,6 +10,8 @@ package struct Context: Sendable {
   package var standardError: @Sendable (String) -> Bool
   /// Lines of standard input; `nil` when there is more than 16 MiB of it.
   package var standardInputLines: @Sendable () async throws -> [String]?
+  /// Asks a person at a terminal and returns the line they gave; `nil` when there is no terminal.
+  package var ask: @Sendable (_ question: String) async throws -> String?
   /// Columns of the terminal behind standard error, or `nil` when it is none that can be redrawn.
   package var terminalColumns: @Sendable () -> Int?
   /// Columns of the terminal behind standard output, or `nil` when it is none.
@@ -25,13 +27,14 @@ package struct Context: Sendable {
     environment: [String: String], standardOutput: @escaping @Sendable (String) -> Bool,
     standardError: @escaping @Sendable (String) -> Bool,
     standardInputLines: @escaping @Sendable () async throws -> [String]?,
+    ask: @escaping @Sendable (_ question: String) async throws -> String?,
     terminalColumns: @escaping @Sendable () -> Int?, outputColumns: @escaping @Sendable () -> Int?,
     now: @escaping @Sendable () -> Double,
     machineID: @escaping @Sendable () -> String,
     watchSignals: @escaping @Sendable (_ handler: @escaping @Sendable (Int32) -> Void) -> AnyObject?
   ) {
     (self.environment, self.standardOutput, self.standardError) = (environment, standardOutput, standardError)
-    (self.standardInputLines, self.terminalColumns) = (standardInputLines, terminalColumns)
+    (self.standardInputLines, self.ask, self.terminalColumns) = (standardInputLines, ask, terminalColumns)
     (self.outputColumns, self.now, self.machineID, self.watchSignals) = (
       outputColumns, now, machineID, watchSignals
     )

@@ -26,9 +26,10 @@ package enum ExitStatus {
 
   /// The status of a batch: one cause for all is that cause's status, anything else is 1.
   static func of(batch failures: [KollusError], of count: Int) -> Int32 {
-    guard let first = failures.first else { return done }
-    let isOneCause = failures.count == count && failures.allSatisfy { of($0.kind) == of(first.kind) }
-    return isOneCause ? of(first.kind) : partly
+    var tally = BatchTally()
+    for failure in failures { tally.add(failure) }
+    tally.count = count
+    return tally.status
   }
 
   /// Status and meaning, as the README tells them.
@@ -47,4 +48,23 @@ package enum ExitStatus {
     ("78", "configuration, home or device key is not as it must be"),
     ("130, 143", "interrupted by SIGINT, SIGTERM; the same command goes on from there"),
   ]
+}
+
+/// Counts how the items of a batch of any size ended.
+struct BatchTally: Sendable {
+  var count = 0
+  private(set) var failures = 0
+  private var statuses: Set<Int32> = []
+
+  /// Notes a failure; `count` is the caller's.
+  mutating func add(_ failure: KollusError) {
+    failures += 1
+    statuses.insert(ExitStatus.of(failure.kind))
+  }
+
+  /// One cause for all is that cause's status, any other mix 1.
+  var status: Int32 {
+    guard let first = statuses.first else { return ExitStatus.done }
+    return failures == count && statuses.count == 1 ? first : ExitStatus.partly
+  }
 }

@@ -57,7 +57,7 @@ final class Session: Sendable {
     try Home(opening: try homePath, machineID: context.machineID())
   }
 
-  func openLibrary() throws(KollusError) -> Library { try Library(try openHome()) }
+  func openLibrary() throws(KollusError) -> Library { try Library(try openHome(), now: context.now) }
 
   /// The content with this key, or the error that says there is none.
   func content(_ key: String, in library: Library) async throws -> Content {

@@ -6,7 +6,7 @@ import SystemKit
 struct KeyRing: Sendable {
   private var keys: [String: SymmetricKey] = [:]
 
-  /// No keys: every play URL is refused.
+  /// No keys: every play URL is refused, and no DRM answer can be signed.
   init() {}
 
   /// Reads `{"<custom key>": "<path of a file that holds the security key>"}`; paths are relative to the
@@ -25,6 +25,9 @@ struct KeyRing: Sendable {
       throw OriginError(.configuration, "keys file \(path): \(error)")
     }
   }
+
+  /// The custom keys, in no order.
+  var names: [String] { Array(keys.keys) }
 
   /// The security key of a custom key, nil for an unknown one.
   subscript(customKey: String) -> SymmetricKey? { keys[customKey] }

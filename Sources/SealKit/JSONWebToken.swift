@@ -10,6 +10,8 @@ package struct JSONWebToken: Sendable {
     case algorithm(String)
     /// The signature is not this key's.
     case signature
+    /// The claims are no JSON object; the reason never quotes them.
+    case payload(String)
   }
 
   /// The claims, always an object.
@@ -19,13 +21,13 @@ package struct JSONWebToken: Sendable {
   package init(verifying token: some StringProtocol, key: SymmetricKey) throws(Failure) {
     let parts = try Parts(token)
     guard HMAC.isValid(parts.signature, for: parts.signed, key: key) else { throw .signature }
-    payload = try parts.object(parts.payload, "payload")
+    payload = try parts.claims()
   }
 
   /// Reads the claims without knowing who wrote them: good for hints, never for decisions.
   package init(unverified token: some StringProtocol) throws(Failure) {
     let parts = try Parts(token)
-    payload = try parts.object(parts.payload, "payload")
+    payload = try parts.claims()
   }
 
   /// Signs claims.
@@ -57,26 +59,36 @@ private struct Parts {
     signed = Array("\(parts[0]).\(parts[1])".utf8)
     payload = parts[1]
     self.signature = signature
-    try check(header: object(parts[0], "header"))
+    try check(header: decoded(parts[0], "header"))
   }
 
-  /// The JSON object that a part encodes.
-  func object(_ part: Substring, _ name: String) throws(JSONWebToken.Failure) -> JSON {
-    guard let bytes = Base64.decode(part) else { throw .malformed("the \(name) is not base64") }
+  /// The JSON object that the payload encodes.
+  func claims() throws(JSONWebToken.Failure) -> JSON {
+    let bytes = try decoded(payload, "payload")
     do {
-      let json = try JSON(parsing: bytes)
-      guard json.kind == .object else { throw json.failure("expected an object") }
-      return json
+      return try Self.object(bytes)
     } catch {
-      throw .malformed("\(name): \(error)")
+      throw .payload("\(error)")
     }
   }
 
-  private func check(header: JSON) throws(JSONWebToken.Failure) {
+  private func decoded(_ part: Substring, _ name: String) throws(JSONWebToken.Failure) -> [UInt8] {
+    guard let bytes = Base64.decode(part) else { throw .malformed("the \(name) is not base64") }
+    return bytes
+  }
+
+  private static func object(_ bytes: [UInt8]) throws(JSONError) -> JSON {
+    let json = try JSON(parsing: bytes)
+    guard json.kind == .object else { throw json.failure("expected an object") }
+    return json
+  }
+
+  private func check(header bytes: [UInt8]) throws(JSONWebToken.Failure) {
     let algorithm: String?
     let type: String?
     let hasExtensions: Bool
     do {
+      let header = try Self.object(bytes)
       algorithm = try header.string("alg")
       type = try header.string("typ")
       hasExtensions = try header.member("crit") != nil

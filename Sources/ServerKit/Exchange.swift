@@ -59,6 +59,10 @@ import CMicroHTTPD
   }
 
   private func send(_ response: Response, to request: Request, on connection: OpaquePointer) -> MHD_Result {
+    if case .nothing = response.body {
+      site.observe?(request, response, 0)
+      return .NO
+    }
     // What the library refuses, say for a line break in a header, is our own fault.
     guard
       let status = unsafe Self.queue(response, request, connection)
@@ -67,7 +71,7 @@ import CMicroHTTPD
     if let timeout = response.timeout {
       unsafe kollus_mhd_set_timeout(connection, UInt32(clamping: timeout.components.seconds))
     }
-    site.observe?(request, status)
+    site.observe?(request, response, status)
     return .YES
   }
 

@@ -4,11 +4,11 @@ import Synchronization
 ///
 /// Ranges, validators and HEAD are the server's own work; a handler only says what there is at a path.
 package final class HTTPServer: Sendable {
-  /// Looks at an answer as it is sent: the request, and the status the client gets (206, say, not the
-  /// handler's 200).
+  /// Looks at an answer as it is sent: the request, the handler's response, and the status the client gets
+  /// (206, say, not the handler's 200; 0 for no answer).
   ///
   /// It runs on the connection's thread.
-  package typealias Observer = @Sendable (_ request: Request, _ status: Int) -> Void
+  package typealias Observer = @Sendable (_ request: Request, _ response: Response, _ status: Int) -> Void
 
   /// Answers one request whose body has arrived in full; runs on a thread of the server (see ``Threading``).
   package typealias Handler = @Sendable (_ request: Request) -> Response

@@ -5,7 +5,8 @@ import CMicroHTTPD
   private let handle: OpaquePointer
   private let status: Int
 
-  /// Builds what this request gets; nil when the library refuses it, say for a line break in a header.
+  /// Builds what this request gets; nil for no answer, and when the library refuses it,
+  /// say for a line break in a header.
   init?(_ response: Response, to request: Request) {
     var (status, headers) = (response.status, response.headers)
     let made: OpaquePointer?
@@ -13,9 +14,10 @@ import CMicroHTTPD
     case .bytes(let bytes): unsafe made = Self.bytes(bytes)
     case .media(let media):
       let outcome = Outcome(method: request.method, headers: request.headers, media: media)
-      status = outcome.status
+      if outcome != .whole { status = outcome.status }
       Self.describe(media, outcome, in: &headers)
       unsafe made = Self.body(of: media, outcome)
+    case .nothing: return nil
     }
     guard let handle = unsafe made else { return nil }
     for (name, value) in headers.fields {

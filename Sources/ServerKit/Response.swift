@@ -3,6 +3,8 @@ package struct Response: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])
     case media(Media)
+    /// No answer at all: the connection is closed.
+    case nothing
   }
 
   package var status: Int
@@ -12,6 +14,8 @@ package struct Response: Sendable {
   ///
   /// A player that was paused needs patience; strangers who try paths do not get it.
   package var timeout: Duration?
+  /// Lines for the observer alone, never sent.
+  package var notes: [String] = []
 
   package init(status: Int, headers: Headers = [:], body: [UInt8] = [], timeout: Duration? = nil) {
     self.status = status
@@ -20,7 +24,13 @@ package struct Response: Sendable {
     self.timeout = timeout
   }
 
-  /// Answers 200 with the media, or what the request's own range and validators make of it.
+  /// Closes the connection without an answer.
+  package static let dropped = Response(.nothing)
+
+  private init(_ body: Body) { (status, headers, self.body) = (0, [:], body) }
+
+  /// Answers 200, or the ``status`` set later, with the media, or what the request's own range and validators
+  /// make of it.
   package init(media: Media, headers: Headers = [:], timeout: Duration? = nil) {
     status = 200
     self.headers = headers

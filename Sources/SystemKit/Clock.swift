@@ -22,4 +22,21 @@ package enum WallClock {
       unsafe "\(digits(parts.tm_year + 1_900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
     return unsafe "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):\(digits(parts.tm_sec, 2))Z"
   }
+
+  /// Unix seconds of a date and time of day, in the zone of the machine or in UTC; `nil` for one that the
+  /// calendar does not have.
+  package static func seconds(
+    year: Int32, month: Int32, day: Int32, hour: Int32, minute: Int32, second: Int32, isLocal: Bool
+  ) -> Int64? {
+    guard (1...9_999).contains(year) else { return nil }
+    var parts = unsafe tm()
+    unsafe (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1_900, month - 1, day)
+    unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec, parts.tm_isdst) = (hour, minute, second, -1)
+    let time = unsafe isLocal ? mktime(&parts) : timegm(&parts)
+    // A date that does not exist comes back as another one.
+    guard unsafe parts.tm_mday == day, unsafe parts.tm_mon == month - 1, (0..<24).contains(hour),
+      (0..<60).contains(minute), (0..<60).contains(second)
+    else { return nil }
+    return Int64(time)
+  }
 }

@@ -117,6 +117,13 @@ package final class File: Sendable {
     guard ftruncate(descriptor, Int(length)) == 0 else { throw SystemError("truncate", path) }
   }
 
+  /// Sets the time of the last change, in nanoseconds since 1970; the time of the last access stays.
+  package func setModified(_ time: Int64) throws(SystemError) {
+    let modified = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
+    let times = [timespec(tv_sec: 0, tv_nsec: kollus_utime_omit()), modified]
+    guard unsafe futimens(descriptor, times) == 0 else { throw SystemError("set the time of", path) }
+  }
+
   /// Waits until the bytes are on the disk.
   package func synchronize() throws(SystemError) {
     guard fdatasync(descriptor) == 0 else { throw SystemError("write", path) }

@@ -71,7 +71,7 @@ struct CommandStage: Sendable {
         errors.withLock { $0 += text }
         return true
       },
-      standardInputLines: { input }, terminalColumns: { nil }, outputColumns: { nil },
+      standardInputLines: { input }, ask: { _ in nil }, terminalColumns: { nil }, outputColumns: { nil },
       now: { Date().timeIntervalSince1970 + later }, machineID: { machineID }, watchSignals: { _ in nil })
     let status = await Kollus.run(words, in: context)
     return Run(

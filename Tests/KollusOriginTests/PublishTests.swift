@@ -76,6 +76,13 @@ import Testing
         """)
   }
 
+  @Test(arguments: ["../drm", "/drm", "./drm?a=b", "http://127.0.0.1:1/drm", "https://example.com/drm"])
+  func `a DRM callback may be relative to the manifest`(_ callback: String) async throws {
+    let stage = OriginStage()
+    #expect(try await stage.publish("k", [1], "--drm-callback", callback) == 0)
+    #expect(try stage.manifest("k").object("channel")?.string("drmCallback") == callback)
+  }
+
   @Test(arguments: [("none", false), ("file", true)])
   func `digests can be left out`(_ kind: String, _ hasFile: Bool) async throws {
     let stage = OriginStage()
@@ -141,6 +148,7 @@ import Testing
     ["--play-section", "5"], ["--lms-callback", "https://example.com"],
     ["--lms-callback", "0:https://example.com"],
     ["--lms-callback", "60:ftp://x"], ["--drm-callback", "example.com"], ["--drm-callback", "https://"],
+    ["--drm-callback", "//example.com/drm"], ["--drm-callback", "../a b"], ["--drm-callback", "drm"],
     ["--block-count", "0"], ["--block-count", "99999999999999999999"], ["--seekable-end", "-1"],
     ["--content-type", "film"], ["--digests", "md5"], ["--media-type", "video"],
     ["--media-type", "a/b\r\nX: y"],
@@ -184,7 +192,9 @@ import Testing
 
   @Test func `the declarations are sound`() { #expect(Origin.tree.problems.isEmpty) }
 
-  @Test(arguments: [["help"], ["--help"], ["help", "serve"], ["publish", "--help"], ["--version"], []])
+  @Test(arguments: [
+    ["help"], ["--help"], ["help", "serve"], ["help", "policy"], ["publish", "--help"], ["--version"], [],
+  ])
   func `help and version are results`(_ words: [String]) async throws {
     let stage = OriginStage()
     #expect(await stage.run(words) == 0)

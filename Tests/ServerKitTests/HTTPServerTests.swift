@@ -53,7 +53,7 @@ import Testing
   ])
   func `a target that is no clean path never reaches the handler`(_ target: [UInt8]) throws {
     let seen = Protected<[String]>([])
-    let server = try HTTPServer(observe: { request, status in
+    let server = try HTTPServer(observe: { request, _, status in
       seen.withLock { $0.append("\(request.path) \(status)") }
     }) {
       _ in Response(status: 200)
@@ -99,6 +99,25 @@ import Testing
     try client.request("/", method: "POST", headers: ["Transfer-Encoding: chunked"])
     let chunk = Array("10000\r\n".utf8) + Array(repeating: 0x61, count: 0x10000) + [13, 10]
     #expect(throws: SystemError.self) { for _ in 0..<10_000 { try client.send(chunk) } }
+  }
+
+  @Test(arguments: both)
+  func `a handler may give no answer`(_ threading: HTTPServer.Threading) throws {
+    let seen = Protected<[Int]>([])
+    let observe: HTTPServer.Observer = { _, response, status in
+      seen.withLock { $0 += [status, response.notes.count] }
+    }
+    let server = try HTTPServer(Self.configuration(threading), observe: observe) { request in
+      guard request.path == "/drop" else { return Response(status: 200) }
+      var response = Response.dropped
+      response.notes = ["dropped"]
+      return response
+    }
+    let client = try LoopbackClient(port: server.port)
+    try client.request("/drop", method: "POST", body: [1])
+    #expect(try client.isAtEnd())
+    #expect(try LoopbackClient.fetch("/", port: server.port).status == 200)
+    #expect(seen.withLock { $0 } == [0, 1, 200, 0])
   }
 
   @Test func `a slow handler does not hold up others`() throws {

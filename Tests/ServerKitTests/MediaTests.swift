@@ -52,6 +52,18 @@ import Testing
     #expect(answer.headers["content-range"] == range[status])
   }
 
+  @Test func `a whole body may have another status, a part has its own`() throws {
+    let server = try HTTPServer { _ in
+      var response = Response(media: Media(MemorySource(Self.content), type: "a/b", entityTag: nil))
+      response.status = 503
+      return response
+    }
+    let whole = try LoopbackClient.fetch("/", port: server.port)
+    #expect(whole.status == 503)
+    #expect(whole.body == Self.content)
+    #expect(try LoopbackClient.fetch("/", port: server.port, headers: ["Range: bytes=0-9"]).status == 206)
+  }
+
   @Test func `HEAD tells the size without reading, and knows no ranges`() throws {
     let source = MemorySource(Self.content)
     let server = try Self.serve(source)

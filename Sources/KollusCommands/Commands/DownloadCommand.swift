@@ -141,7 +141,7 @@ struct DownloadCommand: Command {
     defer { downloader.close() }
     let outcomes = isDryRun ? await downloader.rehearse(requests) : await downloader.run(requests)
     display.close()
-    show(outcomes, session, library.home.mediaPath)
+    show(outcomes, session, library, try await library.ledger())
     let failures = outcomes.compactMap { outcome in
       if case .failure(let error) = outcome.result { error } else { nil }
     }
@@ -158,9 +158,11 @@ struct DownloadCommand: Command {
     return [String(first.dropFirst())] + lines.dropFirst()
   }
 
-  private func show(_ outcomes: [DownloadOutcome], _ session: Session, _ mediaPath: String) {
+  private func show(
+    _ outcomes: [DownloadOutcome], _ session: Session, _ library: Library, _ ledger: TimeLedger?
+  ) {
     if session.common.json {
-      session.write(json: Self.json(outcomes, mediaPath: mediaPath, isDryRun: isDryRun))
+      session.write(json: json(outcomes, library, ledger))
       // A failure is one JSON object on the other stream as well, so that it is never overlooked.
       for case .failure(let error) in outcomes.map(\.result) { session.tell(error) }
       return
@@ -182,7 +184,7 @@ struct DownloadCommand: Command {
     }
   }
 
-  private static func json(_ outcomes: [DownloadOutcome], mediaPath: String, isDryRun: Bool) -> String {
+  private func json(_ outcomes: [DownloadOutcome], _ library: Library, _ ledger: TimeLedger?) -> String {
     var writer = JSONWriter()
     writer.beginArray()
     for outcome in outcomes {
@@ -193,7 +195,9 @@ struct DownloadCommand: Command {
         writer.member("downloaded", content.isDownloaded)
         if isDryRun { writer.member("pendingSize", outcome.pending) }
         writer.name("content")
-        content.write(to: &writer, mediaPath: mediaPath)
+        content.write(
+          to: &writer, mediaPath: library.home.mediaPath,
+          licence: library.licenceVerdict(content, ledger: ledger))
         writer.name("error")
         writer.null()
       case .failure(let error):

@@ -1,6 +1,7 @@
 import ArgumentKit
 import JSONKit
 import KollusCore
+import SystemKit
 import TerminalKit
 
 /// `kollus list`: what the library holds.
@@ -16,19 +17,28 @@ struct ListCommand: Command {
   static let folder = Input<String?>.option(
     "folder", nil, "PATH", help: "Only this virtual folder and those below it.")
 
+  static let expired = Input<Bool>.flag("expired", help: "Only contents whose licence does not allow a play.")
+  static let expiring = Input<TimeSpan?>.option(
+    "expiring", nil, "TIME", help: "Only contents whose licence will soon run out: within TIME, or with the next play.")
+
   static let spec = CommandSpec(
     "list", "List the contents of the library.",
     discussion: "Contents whose file is gone are marked missing first, and shown only with --state missing.",
     inputs: [
-      scheme.declaration, states.declaration, recent.declaration, sort.declaration, folder.declaration,
+      scheme.declaration, states.declaration, recent.declaration, expired.declaration, expiring.declaration,
+      sort.declaration, folder.declaration,
     ],
-    examples: ["kollus list", "kollus list --state failed --json", "kollus list --recent --sort time"])
+    examples: ["kollus list --expiring 7d", "kollus list", "kollus list --state failed --json", "kollus list --recent --sort time"])
 
   var selection = Library.Selection()
   var isRecent: Bool
+  var isExpired: Bool
+  var expiring: TimeSpan?
 
   init(_ given: ParsedArguments) throws(UsageError) {
     isRecent = try given(Self.recent)
+    isExpired = try given(Self.expired)
+    expiring = try given(Self.expiring)
     selection.order = try given(Self.sort)
     for word in try given(Self.states) {
       guard let state = Content.State(rawValue: word) else {
@@ -57,23 +67,35 @@ struct ListCommand: Command {
     let display = session.display()
     try await library.tidy(display.sink)
     display.close()
+    let ledger = try await library.ledger()
     if session.common.json {
-      try await Self.writeJSON(selection, of: library, session)
+      try await writeJSON(selection, of: library, ledger, session)
     } else {
-      try await Self.writeTable(selection, of: library, session)
+      try await writeTable(selection, of: library, ledger, session)
     }
     return ExitStatus.done
   }
 
+  /// Whether a content is wanted by what its licence allows.
+  private func isWanted(_ content: Content, _ verdict: Verdict, _ ledger: TimeLedger?, at now: Double) -> Bool {
+    guard isExpired || expiring != nil else { return true }
+    if isExpired, !verdict.mayPlay { return true }
+    guard let expiring, verdict.mayPlay, let licence = content.licence?.licence else { return false }
+    let time = ledger?.time(Int64(now)) ?? Int64(now)
+    return licence.soon(time, within: expiring.milliseconds / 1_000, duration: content.duration) != nil
+  }
+
   /// Row by row: a library of any size is printed in the memory of one block.
-  private static func writeJSON(
-    _ selection: Library.Selection, of library: Library, _ session: Session
+  private func writeJSON(
+    _ selection: Library.Selection, of library: Library, _ ledger: TimeLedger?, _ session: Session
   ) async throws {
     let array = JSONArrayPrinter(session)
     let mediaPath = library.home.mediaPath
     do {
       try await library.forEach(selection) { content in
-        array.append { content.write(to: &$0, mediaPath: mediaPath) }
+        let verdict = library.licenceVerdict(content, ledger: ledger)
+        guard isWanted(content, verdict, ledger, at: library.now()) else { return }
+        array.append { content.write(to: &$0, mediaPath: mediaPath, licence: verdict) }
       }
     } catch {
       // Nothing at all is better than half a document; a block already printed cannot be called back.
@@ -83,24 +105,40 @@ struct ListCommand: Command {
     array.end()
   }
 
-  private static func writeTable(_ selection: Library.Selection, of library: Library, _ session: Session)
-    async throws
-  {
+  private func writeTable(
+    _ selection: Library.Selection, of library: Library, _ ledger: TimeLedger?, _ session: Session
+  ) async throws {
     var rows: [[String]] = []
     for content in try await library.contents(selection) {
+      let verdict = library.licenceVerdict(content, ledger: ledger)
+      guard isWanted(content, verdict, ledger, at: library.now()) else { continue }
       let size = ByteCountText(content.fileSize).description
       let progress = content.isDownloaded ? size : "\(content.progress.percent)% of \(size)"
-      rows.append([content.mediaContentKey, content.state.rawValue, progress, content.folder, content.title])
+      rows.append([
+        content.mediaContentKey, content.state.rawValue, progress, Self.licence(content, verdict), content.folder,
+        content.title,
+      ])
     }
     guard !rows.isEmpty else {
-      session.say("nothing here; 'kollus download' fetches contents")
+      session.say(
+        isExpired || expiring != nil
+          ? "nothing of that kind here" : "nothing here; 'kollus download' fetches contents")
       return
     }
     let table = Table([
       .init("KEY", .left, minimumWidth: 8, canShrink: true), .init("STATE", .left), .init("SIZE", .right),
+      .init("LICENCE", .left, minimumWidth: 8, canShrink: true),
       .init("FOLDER", .left, minimumWidth: 6, canShrink: true),
       .init("TITLE", .left, minimumWidth: 10, canShrink: true),
     ])
     session.show(table.render(rows, width: session.context.outputColumns()).joined(separator: "\n") + "\n")
+  }
+
+  /// What a line says of the licence; nothing where there is none to speak of.
+  private static func licence(_ content: Content, _ verdict: Verdict) -> String {
+    guard let licence = content.licence?.licence else { return content.needsLicence ? "none" : "" }
+    if let reason = verdict.reasons.first { return "expired: \(reason.name.rawValue)" }
+    if let date = licence.expirationDate.value { return "until \(WallClock.text(date).prefix(10))" }
+    return "valid"
   }
 }

@@ -21,13 +21,16 @@ struct ShowCommand: Command {
     try await library.tidy(display.sink)
     display.close()
     let content = try await session.content(key, in: library)
+    let verdict = library.licenceVerdict(content, ledger: try await library.ledger())
     if session.common.json {
       var writer = JSONWriter()
-      content.write(to: &writer, mediaPath: library.home.mediaPath)
+      content.write(to: &writer, mediaPath: library.home.mediaPath, licence: verdict)
       session.write(json: writer.text)
       return ExitStatus.done
     }
-    for (name, value) in Self.lines(content, mediaPath: library.home.mediaPath) where !value.isEmpty {
+    let exchange = try await library.lastExchange(of: content.id)
+    let lines = Self.lines(content, mediaPath: library.home.mediaPath) + Self.lines(content, verdict, exchange)
+    for (name, value) in lines where !value.isEmpty {
       session.show("\(name.padded(toWidth: 16))\(value.terminalSafe)\n")
     }
     return ExitStatus.done
@@ -53,7 +56,40 @@ struct ShowCommand: Command {
       ("user", content.clientUserID),
       ("snapshot", content.snapshot.isEmpty ? "" : "\(mediaPath)/\(content.snapshot)"),
       ("thumbnail", content.thumbnail.isEmpty ? "" : "\(mediaPath)/\(content.thumbnail)"),
-      ("licence", content.needsLicence ? "needed" : "not needed"),
     ]
+  }
+
+  private static func lines(
+    _ content: Content, _ verdict: Verdict, _ exchange: LastExchange?
+  ) -> [(String, String)] {
+    guard let licence = content.licence?.licence else {
+      return [("licence", content.needsLicence ? "needed, none is held" : "not needed")]
+    }
+    let state = verdict.reasons.first.map { "\($0.message) (\($0.code))" } ?? "valid"
+    let time = licence.playTimeType == .media ? "of the media" : "on the clock"
+    return [
+      ("licence", state), ("ends", licence.expirationDate.value.map(WallClock.text) ?? "no date"),
+      ("plays left", amount(licence.plays)),
+      (
+        "time left",
+        licence.playTime.limit.value == nil ? "no limit" : "\(amount(licence.playTime)) seconds \(time)"
+      ),
+      ("ask before", licence.checkDate.value.map(WallClock.text) ?? ""),
+      ("asked always", licence.checksAbuse ? "the server is asked before each play" : ""),
+      ("last exchange", exchange.map(text) ?? ""),
+    ]
+  }
+
+  private static func amount(_ allowance: Allowance) -> String {
+    allowance.limit.value == nil ? "no limit" : "\(allowance.left) of \(allowance.maximum)"
+  }
+
+  private static func text(_ exchange: LastExchange) -> String {
+    let what = ["", "approval", "completion", "renewal"][Int(exchange.kind.rawValue)]
+    let time = WallClock.text(exchange.time)
+    guard let error = exchange.error else {
+      return exchange.isAnswered ? "\(what), \(time): done" : "\(what), \(time): not answered yet"
+    }
+    return "\(what), \(time): \(error.message) (\(error.code))"
   }
 }

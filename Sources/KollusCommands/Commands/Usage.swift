@@ -45,3 +45,12 @@ extension ByteSize: ArgumentValue {
     self = size
   }
 }
+
+extension TimeSpan: ArgumentValue {
+  package init(argument: String) throws(UsageError) {
+    guard let span = TimeSpan(argument) else {
+      throw UsageError("'\(argument)' is not a duration", hint: "write seconds, or one like 30s, 10m, 72h, 7d")
+    }
+    self = span
+  }
+}

@@ -3,7 +3,9 @@ import KollusCore
 
 extension Content {
   /// The members of one content, named as the vendor's SDK names them; a tested contract.
-  func write(to writer: inout JSONWriter, mediaPath: String) {
+  ///
+  /// `verdict` is the one on its licence.
+  func write(to writer: inout JSONWriter, mediaPath: String, licence verdict: Verdict) {
     writer.beginObject()
     writer.member("mediaContentKey", mediaContentKey)
     writer.member("title", title)
@@ -37,22 +39,23 @@ extension Content {
     writer.member("encodingProfile", encodingProfile)
     writer.member("contentProviderKey", contentProviderKey)
     writer.member("contentIndex", id)
-    writeLicence(to: &writer)
+    write(licence: verdict, to: &writer)
     writer.endObject()
   }
 
-  /// The seeds' licence members: without a DRM callback there is no limit of any kind.
-  private func writeLicence(to writer: inout JSONWriter) {
-    writer.member("licenceNeeded", needsLicence)
-    writer.member("DRMExpired", false)
-    writer.name("DRMExpireDate")
-    writer.null()
-    writer.name("DRMCheckDate")
-    writer.null()
-    writer.member("drmTotalExpirePlayTime", 0)
-    writer.member("DRMExpirePlayTime", 0)
-    writer.member("drmExpireCountMax", 0)
-    writer.member("drmExpireCount", 0)
-    writer.member("DRMExpireRefreshPopup", false)
+  /// The seeds' licence members (PROTO §4.3): counts and times are what is left, 0 maximum is no limit.
+  ///
+  /// Members of a licence that cannot be trusted say what is stored, and that it has expired.
+  func write(licence verdict: Verdict, to writer: inout JSONWriter) {
+    let licence = self.licence?.licence ?? Licence()
+    writer.member("licenceNeeded", needsLicence || self.licence != nil)
+    writer.member("DRMExpired", verdict.isExpired)
+    writer.member("DRMExpireDate", licence.expirationDate.value)
+    writer.member("DRMCheckDate", licence.checkDate.value)
+    writer.member("drmTotalExpirePlayTime", licence.playTime.maximum)
+    writer.member("DRMExpirePlayTime", licence.playTime.left)
+    writer.member("drmExpireCountMax", licence.plays.maximum)
+    writer.member("drmExpireCount", licence.plays.left)
+    writer.member("DRMExpireRefreshPopup", licence.asksBeforeRenewal)
   }
 }

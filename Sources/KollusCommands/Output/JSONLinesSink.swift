@@ -38,6 +38,21 @@ final class JSONLinesSink: EventSink {
       writer.member("fileSize", progress.fileSize)
       writer.name("error")
       if let error { Failure.write(error, to: &writer) } else { writer.null() }
+    case .drmRequest(let item, let json, let error):
+      writer.member("event", "drmRequest")
+      writer.name("request")
+      item.write(to: &writer)
+      writer.name("json")
+      if let json { writer.raw(json) } else { writer.null() }
+      writer.name("error")
+      if let error { Failure.write(error, to: &writer) } else { writer.null() }
+    case .drmUpdate(let current, let count, let key, let error):
+      writer.member("event", "drmUpdate")
+      writer.member("cur", current)
+      writer.member("count", count)
+      writer.member("mediaContentKey", key)
+      writer.name("error")
+      if let error { Failure.write(error, to: &writer) } else { writer.null() }
     case .note(let note, let key, let message):
       writer.member("event", "note")
       writer.member("note", note.rawValue)

@@ -43,6 +43,13 @@ final class LinesSink: EventSink {
         end(progress.mediaContentKey, &state)
         line("\(Self.name(progress)): downloaded, \(ByteCountText(progress.fileSize))", &state)
       case .downloadContent(let progress, nil): advance(progress, &state)
+      case .drmRequest: break  // What came of it is told by the event that follows.
+      case .drmUpdate(let current, let count, let key, nil):
+        line("\(key.terminalSafe): renewed (\(current) of \(count))", &state)
+      case .drmUpdate(_, _, _, let error?):
+        clear(&state)
+        session.tell(error)
+        draw(&state)
       case .note(.resolved, _, _), .note(.planned, _, _): break  // Other lines say as much.
       case .note(let note, let key, let message):
         let item = key.map { "\($0.terminalSafe): " } ?? ""
@@ -118,10 +125,13 @@ struct FailuresSink: EventSink {
   let session: Session
 
   func emit(_ event: Event) {
-    if case .downloadContent(let progress, let error?) = event {
+    switch event {
+    case .downloadContent(let progress, let error?):
       session.tell(
         error.mediaContentKey == nil && !progress.mediaContentKey.isEmpty
           ? error.of(progress.mediaContentKey) : error)
+    case .drmUpdate(_, _, _, let error?): session.tell(error)
+    case .downloadContent, .drmRequest, .drmUpdate, .note: break
     }
   }
 }

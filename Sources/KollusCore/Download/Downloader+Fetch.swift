@@ -85,11 +85,11 @@ extension Downloader {
     }
   }
 
-  private static let removed = KollusError(
+  static let removed = KollusError(
     .interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
 
   /// A failure with the time before which the server wants no call.
-  private struct FetchFailure: Error {
+  struct FetchFailure: Error {
     let error: KollusError
     let notBefore: Int64
   }
@@ -106,7 +106,15 @@ extension Downloader {
 
   private func finish(_ sealed: Sealed) async throws -> Content {
     defer { withExtendedLifetime(sealed.lock) {} }
+    let content = sealed.content
     do {
+      if content.needsLicence, !(content.licence?.isComplete ?? false) {
+        try await library.setFetched(content.id, filesNeedSync: sealed.filesNeedSync)
+        let (ready, failure) = try await licensor.complete(content, stamp: sealed.stamp)
+        if let failure { throw failure }
+        sink.emit(.downloadContent(ready.progress, error: nil))
+        return ready
+      }
       guard
         let ready = try await library.finish(
           sealed.content, at: Int64(WallClock.now()), stamp: sealed.stamp, filesNeedSync: sealed.filesNeedSync
@@ -142,7 +150,16 @@ extension Downloader {
   private func transfer(_ content: Content, _ given: Source?, _ lock: ByteLock) async throws -> Fetched {
     var content = content
     let key = content.mediaContentKey
+    if content.isDownloaded, !SealedFile.exists(home.mediaPath(of: key)) {
+      // Gone rather than damaged: that is a new download, for which approval is asked anew.
+      try await library.setMissing([content.id])
+      content = try await library.content(key) ?? content
+    }
     if content.isDownloaded, let sound = try await recheck(content) { return .ready(sound) }
+    if needsApproval(content) {
+      try await approve(content)
+      content = try await library.content(key) ?? content
+    }
     guard var source = if let given { given } else { try await storedSource(content) } else {
       throw KollusError(
         .badData, code: KollusCode.damaged, "what is stored of this content cannot be read",
@@ -241,6 +258,9 @@ extension Downloader {
       at: path, mediaContentKey: content.mediaContentKey, description: manifest.text,
       segmentSize: media.segmentSize,
       size: media.size, identity: media.identity, deviceKey: home.identity.key, isLarge: isLarge)
+    if let licence = content.licence {
+      try home.keepGeneration(licence.generation, of: content.mediaContentKey)
+    }
     return (file, .empty(count: file.layout.segmentCount))
   }
 
@@ -290,7 +310,7 @@ extension Downloader {
     }
   }
 
-  private func restart(_ content: Content, because reason: String, _ attempt: inout Attempt) throws {
+  func restart(_ content: Content, because reason: String, _ attempt: inout Attempt) throws {
     attempt.restarts += 1
     // Twice may be a deployment; after that it is the server's way.
     if attempt.restarts >= 2 { attempt.caution.isPlain = true }
@@ -308,56 +328,6 @@ extension Downloader {
     }
     sink.emit(
       .note(.restarted, mediaContentKey: content.mediaContentKey, message: "beginning anew: \(reason)"))
-  }
-
-  /// Has the manifest again and decides whether what is stored still belongs to it.
-  private func resolveAgain(
-    _ content: Content, _ old: Source, _ reason: ResolveReason, _ error: KollusError, progress: Int64,
-    _ attempt: inout Attempt
-  ) async throws -> Source {
-    let reference = old.playURL.map(ContentReference.playURL) ?? .mediaContentKey(content.mediaContentKey)
-    // The user values stay as they are: a play URL carries them, a key keeps those it was given.
-    let request = DownloadRequest(reference)
-    let sources = try await resolve(request, known: [content])
-    guard
-      let fresh = sources.first(where: {
-        $0.manifest.content.mediaContentKey.isExactly(content.mediaContentKey)
-      })
-    else {
-      throw error
-    }
-    guard try await !store(fresh, request: request).needsLicence else {
-      throw Self.needsLicence(content.mediaContentKey)
-    }
-    let (was, now) = (old.manifest.media, fresh.manifest.media)
-    let isSame =
-      was.size == now.size && was.segmentSize == now.segmentSize && was.segments == now.segments
-      && was.digest == now.digest
-    guard isSame else {
-      try restart(content, because: error.message, &attempt)
-      return fresh
-    }
-    switch reason {
-    case .changed where now.segments.isEmpty:
-      try restart(content, because: error.message, &attempt)
-    case .changed:
-      // The digests are the same: whatever the validator says, they will judge the bytes.
-      attempt.scan?.source = nil
-      attempt.caution.ignoresValidators = true
-    case .unusable:
-      let isNews =
-        was.addresses != now.addresses
-        || attempt.resolvedAt.map { $0 < progress } ?? (progress > content.downloadSize)
-      guard isNews else { throw error }
-    }
-    attempt.resolves += 1
-    attempt.resolvedAt = progress
-    guard attempt.resolves <= 100 else { throw error }
-    sink.emit(
-      .note(
-        .retrying, mediaContentKey: content.mediaContentKey,
-        message: "\(error.message); the manifest was had again"))
-    return fresh
   }
 
   // MARK: The end
@@ -401,45 +371,6 @@ extension Downloader {
       .badData, code: KollusCode.damaged, "the media does not have the digest media.sha256 of the manifest",
       hint: "tell the people who run the origin"
     ).of(content.mediaContentKey)
-  }
-
-  /// Reads a ready content whose file was touched; `nil` when segments must be fetched again.
-  private func recheck(_ content: Content) async throws -> Content? {
-    var held: Int64 = 0
-    if let file = try? home.openMedia(of: content) {
-      let scan = try await file.scan(digests: [], isPartial: false)
-      if scan.damaged.isEmpty {
-        try await library.setStamp(content.id, try file.information().modified)
-        sink.emit(.downloadContent(content.progress, error: nil))
-        return content
-      }
-      held = scan.size(file.layout)
-      sink.emit(
-        .note(.damaged, mediaContentKey: content.mediaContentKey, message: SegmentScan.text(of: scan.damaged))
-      )
-    }
-    let failure = KollusError(.badData, code: KollusCode.damaged, "stored bytes are damaged or gone")
-    try await library.setDamaged(content.id, holding: held, failure)
-    let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
-    for source in try await resolve(request, known: [content])
-    where source.manifest.content.mediaContentKey.isExactly(content.mediaContentKey) {
-      if let refusal = refusal(of: source.manifest) { throw refusal }
-      let stored = try await library.register(
-        source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,
-        folder: nil)
-      if stored.needsLicence { throw Self.needsLicence(content.mediaContentKey) }
-    }
-    try await library.begin(content.id, holding: held)
-    return nil
-  }
-}
-
-extension SegmentScan {
-  /// `segments 3, 7 and 12 more are damaged`.
-  static func text(of damaged: [Int]) -> String {
-    let named = damaged.prefix(5).map(String.init).joined(separator: ", ")
-    let rest = damaged.count > 5 ? " and \(damaged.count - 5) more" : ""
-    return damaged.count == 1 ? "segment \(named) is damaged" : "segments \(named)\(rest) are damaged"
   }
 }
 

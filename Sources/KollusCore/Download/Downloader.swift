@@ -32,6 +32,7 @@ package struct Downloader: Sendable {
   let sink: any EventSink
   let engine: TransferEngine
   let client: OriginClient
+  let licensor: Licensor
   let workers: WorkerThreads
   /// Bytes of all segment buffers.
   let memory = Allotment(24 << 20)
@@ -56,6 +57,8 @@ package struct Downloader: Sendable {
       throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
     }
     client = OriginClient(engine: engine, settings: settings)
+    licensor = Licensor(
+      library: library, settings: settings, sink: sink, engine: engine, keys: SecurityKeys(settings))
     workers = WorkerThreads(3)
     transfers = Allotment(settings.jobs)
     lookups = Allotment(max(4, settings.jobs))
@@ -132,9 +135,6 @@ package struct Downloader: Sendable {
             var content = source.manifest.content
             // Only for a better figure; the rehearsal goes on without.
             let stored = try? await library.content(key)
-            if content.needsLicence || stored?.needsLicence ?? false {
-              return DownloadOutcome(mediaContentKey: key, result: .failure(Self.needsLicence(key)))
-            }
             content.downloadSize = stored?.identity == content.identity ? stored?.downloadSize ?? 0 : 0
             sink.emit(
               .note(
@@ -314,12 +314,6 @@ package struct Downloader: Sendable {
         sink.emit(.note(.skipped, mediaContentKey: key, message: "\(refusal.message) (\(refusal.code))"))
       }
       let content = try await store(source, request: request, place: place)
-      if content.needsLicence {
-        // Stored all the same: what once had a DRM callback never loses it (design §3).
-        let error = Self.needsLicence(key)
-        try await library.fail(content.id, error)
-        throw error
-      }
       if content.isDownloaded, isIntact(content) {
         sink.emit(.downloadContent(content.progress, error: nil))
         return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
@@ -334,18 +328,13 @@ package struct Downloader: Sendable {
     }
   }
 
-  static func needsLicence(_ key: String) -> KollusError {
-    KollusError(
-      .refused, code: KollusCode.unsupported,
-      "this content needs a licence by a DRM callback, which this version cannot ask for",
-      hint: "use a version of kollus that knows licences", mediaContentKey: key)
-  }
-
   func store(_ source: Source, request: DownloadRequest, place: Int64? = nil) async throws -> Content {
     if let refusal = refusal(of: source.manifest) { throw refusal }
     var content = source.manifest.content
     content.id = place ?? 0
     var digest: [UInt8]?
+    // The configuration only fills a gap; from then on the content never loses its callback (design §3).
+    if settings.drmCallback != nil { content.needsLicence = true }
     content.clientUserID = settings.cuid ?? ""
     content.userValues = PlayURL.json(
       userValues: request.userValues.sorted { $0.key < $1.key }.map { ("uservalue\($0.key)", $0.value) })

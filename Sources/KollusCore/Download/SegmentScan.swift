@@ -150,3 +150,12 @@ private final class ScanWork: Sendable {
     }
   }
 }
+
+extension SegmentScan {
+  /// `segments 3, 7 and 12 more are damaged`.
+  static func text(of damaged: [Int]) -> String {
+    let named = damaged.prefix(5).map(String.init).joined(separator: ", ")
+    let rest = damaged.count > 5 ? " and \(damaged.count - 5) more" : ""
+    return damaged.count == 1 ? "segment \(named) is damaged" : "segments \(named)\(rest) are damaged"
+  }
+}

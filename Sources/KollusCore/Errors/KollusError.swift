@@ -71,13 +71,27 @@ package enum KollusCode {
   package static let storageFull = -8623
   package static let notComplete = -8629
   package static let contentInfoUnreadable = -8633
+  /// The callback's answer cannot be trusted.
+  package static let answerUntrusted = -8634
+  /// The callback's answer is signed, but not of the right shape.
+  package static let answerUnreadable = -8635
+  /// An entry of the callback's answer has a wrong type or is out of range.
+  package static let answerInvalid = -8636
   package static let urlNotUsable = -8637
   package static let notDownloaded = -8638
   package static let needsFreshURL = -8645
   package static let damaged = -8646
   package static let downloadForbidden = -8650
+  package static let answerEmpty = -8651
+  package static let downloadRefused = -8655
+  package static let playRefused = -8657
   package static let clockDiffers = -8664
+  package static let differentExpireReset = -8681
+  /// The callback's answer has no entry for an item.
+  package static let answerMissing = -8682
   package static let usedMediaKey = -8475
   package static let introClip = -8803
   package static let emptyPlaylist = -8802
+  /// Added to a libcurl result or an HTTP status of the DRM callback.
+  package static let drmCallbackBase = -9000
 }

@@ -5,6 +5,10 @@
 package enum Event: Sendable {
   /// Progress, completion (`content.isDownloaded`) or failure (`error`) of a download.
   case downloadContent(ContentProgress, error: KollusError?)
+  /// An exchange with the DRM callback: what was asked of one content, the answer's entry as JSON, or a failure.
+  case drmRequest(DRMItem, json: String?, error: KollusError?)
+  /// A renewal: the content just done, how many of how many.
+  case drmUpdate(cur: Int, count: Int, mediaContentKey: String, error: KollusError?)
   case note(Note, mediaContentKey: String?, message: String)
 }
 
@@ -30,6 +34,8 @@ package enum Note: String, Sendable {
   case damaged
   /// The stored file is gone.
   case missing
+  /// The customer's server allows the download, with these limits.
+  case approved
   case removed
   /// Something of little weight went wrong, such as a snapshot that could not be had.
   case warning

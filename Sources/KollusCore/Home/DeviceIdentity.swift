@@ -11,8 +11,18 @@ package struct DeviceIdentity: Sendable {
   package let key: SymmetricKey
   /// 40 hexadecimal digits, made once (PROTO §4.6); licences are bound to it.
   package let playerID: String
+  /// Codes of stored licences and of the time ledger.
+  let licenceKey: SymmetricKey
+  /// Codes of the licence numbers in media files.
+  let generationKey: SymmetricKey
   /// The machine it was made on, as `/etc/machine-id` names it; empty where nothing does.
   private let machineID: String
+
+  private init(key: SymmetricKey, playerID: String, machineID: String) {
+    (self.key, self.playerID, self.machineID) = (key, playerID, machineID)
+    licenceKey = key.derived("licence")
+    generationKey = key.derived("licence generation")
+  }
 
   /// Makes a new identity for the machine; `key` is kept when given.
   package static func made(machineID: String, key: SymmetricKey? = nil) throws(KollusError) -> DeviceIdentity

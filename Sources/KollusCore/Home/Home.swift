@@ -104,6 +104,9 @@ extension Home {
   /// Taken while the library is made or migrated.
   func setupLock() throws(KollusError) -> ByteLock? { try lock(at: 0) }
 
+  /// Taken by the one process that renews licences.
+  func renewalLock() throws(KollusError) -> ByteLock? { try lock(at: 1) }
+
   /// Taken by the one process that downloads, repairs or removes this content.
   package func lock(content id: Int64) throws(KollusError) -> ByteLock? {
     try lock(at: 1_024 + (id & 0xffff_ffff_ffff))

@@ -62,6 +62,10 @@ package struct Content: Sendable, Equatable {
   package var userValues = "{}"
   /// Whether a DRM callback was ever named for it: then it is never used without a licence.
   package var needsLicence = false
+  /// URL of its DRM callback; empty where none was ever named.
+  package var drmCallback = ""
+  /// What is stored of its licence, not yet checked: `holding(by:)` does.
+  package var licence: LicenceRecord?
   /// Unix seconds before which the server asked not to be called again, 0 for none.
   package var notBefore: Int64 = 0
   /// What the file's time stamp was when it became ready, to notice a change cheaply.

@@ -17,7 +17,10 @@ extension Library {
       let id = try db.identifier(of: content.mediaContentKey)
       // What is ready stays what it is, whatever the origin has now; only the need of a licence is taken over.
       if content.needsLicence {
-        try db.execute("UPDATE content SET needs_licence = 1 WHERE id = ?", .integer(id))
+        try db.execute(
+          """
+          UPDATE content SET needs_licence = 1, drm_callback = iif(?1 = '', drm_callback, ?1) WHERE id = ?2
+          """, .text(content.drmCallback), .integer(id))
       }
       try db.execute(
         """
@@ -62,11 +65,7 @@ extension Library {
   ) async throws -> Content? {
     let (id, key) = (content.id, content.mediaContentKey)
     return try await record(filesNeedSync ? .durableWithFiles : .durable) { db throws(SQLiteError) in
-      try db.execute(
-        """
-        UPDATE content SET state = 'ready', download_size = file_size, downloaded_time = ?, file_stamp = ?,
-        error_kind = NULL, error_code = NULL, error_message = NULL, not_before = 0 WHERE id = ?
-        """, .integer(time), .integer(stamp), .integer(id))
+      try db.setReady(id, at: time, stamp: stamp)
       return try db.content(key)
     }
   }

@@ -196,8 +196,9 @@ extension Library {
     SELECT content.id, mck, coalesce(path, ''), title, company, course, teacher, synopsis, description_url,
     snapshot, thumbnail, content_type, media_type, state, error_kind, error_code, error_message, file_size, download_size,
     downloaded_time, duration, position, natural_width, natural_height, encoding_profile,
-    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp, file_name, media_identity
-    FROM content LEFT JOIN folder ON folder.id = folder_id
+    content_provider_key, client_user_id, user_values, needs_licence, not_before, file_stamp, file_name, media_identity,
+    drm_callback, \(LicenceRecord.columns)
+    FROM content LEFT JOIN folder ON folder.id = folder_id LEFT JOIN licence ON licence.content_id = content.id
     """
 }
 
@@ -246,7 +247,8 @@ extension Content {
     userValues = text(27)
     needsLicence = row.integer(at: 28) != 0
     (notBefore, fileStamp) = (row.integer(at: 29), row.integer(at: 30))
-    (fileName, identity) = (text(31), text(32))
+    (fileName, identity, drmCallback) = (text(31), text(32), text(33))
+    licence = LicenceRecord(row, from: 34)
     if !isInRange { takeAsDamaged() }
   }
 }

@@ -6,6 +6,7 @@ extension Library {
   /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
   package func tidy(_ sink: any EventSink) async throws {
     guard let names = try? Files.names(in: home.mediaPath) else { return }
+    for key in try deletedContents() where names.contains(Home.mediaName(of: key)) { try home.destroyMedia(of: key) }
     let gone = try readyContents(outside: Set(names))
     guard !gone.isEmpty else { return }
     try await setMissing(gone.map(\.id))
@@ -27,19 +28,8 @@ extension Library {
     }
     defer { withExtendedLifetime(lock) {} }
     try await setCancelled(content.id)
-    do throws(SystemError) {
-      let path = home.mediaPath(of: key)
-      try SealedFile.destroy(path)
-      // Pictures, and what a kill left of their writing or of a new file.
-      let name = Home.mediaName(of: key)
-      let hasMore = !content.isDownloaded || !content.snapshot.isEmpty || !content.thumbnail.isEmpty
-      let names = hasMore && SealedFile.exists(home.mediaPath) ? try Files.names(in: home.mediaPath) : []
-      for leftover in names where leftover.hasPrefix("\(name).") {
-        try Files.remove("\(home.mediaPath)/\(leftover)")
-      }
-    } catch {
-      throw KollusError(error).of(key)
-    }
+    let hasMore = !content.isDownloaded || !content.snapshot.isEmpty || !content.thumbnail.isEmpty
+    try home.destroyMedia(of: key, hasMore: hasMore)
     try await delete(content.id)
     sink.emit(.note(.removed, mediaContentKey: key, message: content.title))
   }

@@ -40,6 +40,8 @@ package actor Library {
 
   let db: Connection
   package nonisolated let home: Home
+  /// The device clock, in seconds since 1970.
+  package nonisolated let now: @Sendable () -> Double
   private nonisolated let executor: QueueExecutor
   /// Changes that only need to survive the process, and those that wait for the disk.
   private var quick = Queue(interval: .milliseconds(4))
@@ -48,8 +50,8 @@ package actor Library {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Opens the library of `home`, making or migrating it; one written by a newer version is refused.
-  package init(_ home: Home) throws(KollusError) {
-    self.home = home
+  package init(_ home: Home, now: @escaping @Sendable () -> Double = { WallClock.now() }) throws(KollusError) {
+    (self.home, self.now) = (home, now)
     executor = QueueExecutor(label: "kollus.library")
     db = try Self.open(home)
   }

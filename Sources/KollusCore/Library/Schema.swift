@@ -40,6 +40,43 @@ enum Schema {
         PRIMARY KEY (digest, content_id)
       ) STRICT, WITHOUT ROWID
       """,
-      "CREATE INDEX play_url_content ON play_url (content_id)")
+      "CREATE INDEX play_url_content ON play_url (content_id)"),
+    .init(
+      "licence",
+      "ALTER TABLE content ADD COLUMN drm_callback TEXT NOT NULL DEFAULT ''",
+      // Names follow the callback's (PROTO §2.5). A limit is NULL when none was told, 0 when there is none.
+      """
+      CREATE TABLE licence (
+        content_id INTEGER PRIMARY KEY REFERENCES content (id) ON DELETE CASCADE,
+        generation INTEGER NOT NULL, player_id TEXT NOT NULL, is_complete INTEGER NOT NULL,
+        expiration_date INTEGER,
+        expiration_count INTEGER, used_count INTEGER NOT NULL,
+        expiration_playtime INTEGER, used_playtime INTEGER NOT NULL, expiration_playtime_type INTEGER NOT NULL,
+        check_expiration_date INTEGER,
+        expired INTEGER NOT NULL,
+        expiration_refresh_popup INTEGER NOT NULL, vmcheck INTEGER NOT NULL, check_abuse INTEGER NOT NULL,
+        bookmark_download INTEGER NOT NULL, bookmark_readonly INTEGER NOT NULL,
+        mac BLOB NOT NULL
+      ) STRICT
+      """,
+      // What a kill left of contents that a server wanted deleted.
+      "CREATE INDEX licence_deleted ON licence (content_id) WHERE expired = -8680",
+      // The last exchange with the callback, or the one that is not answered yet: its session key is asked
+      // with again.
+      """
+      CREATE TABLE exchange (
+        content_id INTEGER PRIMARY KEY REFERENCES content (id) ON DELETE CASCADE,
+        kind INTEGER NOT NULL, session_key TEXT, asked_at INTEGER NOT NULL, answered_at INTEGER,
+        batch INTEGER NOT NULL, not_before INTEGER NOT NULL,
+        error_kind TEXT, error_code INTEGER, error_message TEXT
+      ) STRICT
+      """,
+      "CREATE INDEX exchange_failed ON exchange (content_id) WHERE error_kind IS NOT NULL",
+      "CREATE TABLE ledger (id INTEGER PRIMARY KEY CHECK (id = 1), seen INTEGER NOT NULL, lag INTEGER NOT NULL, mac BLOB NOT NULL) STRICT",
+      """
+      CREATE TABLE renewal_batch (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, begun_at INTEGER NOT NULL, is_open INTEGER NOT NULL
+      ) STRICT
+      """),
   ])
 }

@@ -80,13 +80,13 @@ extension Manifest {
     isDownloadable = try json.bool("downloadable") ?? true
     isIntro = try json.bool("intro") ?? false
     text = json.textWithoutSegments
-    content = try Content(json, key: key, media: self.media)
+    content = try Content(json, key: key, media: self.media, base: base)
     _ = try json.object("policy")
   }
 }
 
 extension Content {
-  fileprivate init(_ json: JSON, key: String, media: Manifest.Media) throws(JSONError) {
+  fileprivate init(_ json: JSON, key: String, media: Manifest.Media, base: WebAddress) throws(JSONError) {
     self.init(mediaContentKey: key)
     title = try json.text("title") ?? ""
     company = try json.text("company") ?? ""
@@ -116,7 +116,14 @@ extension Content {
     if let channel = try json.object("channel") {
       for name in ["channelKey", "customKey", "lmsCallback"] { _ = try channel.text(name) }
       _ = try channel.integer("blockCount", in: 1...100_000)
-      needsLicence = try channel.text("drmCallback").map { !$0.isEmpty } ?? false
+      if let callback = try channel.text("drmCallback"), !callback.isEmpty {
+        needsLicence = true
+        // Relative to the manifest, as the media are.
+        guard let address = WebAddress(callback, relativeTo: base) else {
+          throw JSONError(path: "\(channel.path).drmCallback", reason: "not a usable http or https URL")
+        }
+        drmCallback = address.text
+      }
     }
   }
 }

@@ -88,6 +88,25 @@ struct WebAddress: ArgumentValue, Equatable, Sendable {
   }
 }
 
+/// Where a callback is: an absolute http or https URL, or a reference such as `../drm`, which the client
+/// resolves against the manifest's own URL.
+struct CallbackReference: ArgumentValue, Equatable, Sendable {
+  let description: String
+
+  init(argument: String) throws(UsageError) {
+    // Without a path before it `example.com` would be a file beside the manifest, which nobody means.
+    let isRelative = ["../", "./", "/"].contains { argument.hasPrefix($0) } && !argument.hasPrefix("//")
+    guard isRelative else {
+      description = try WebAddress(argument: argument).description
+      return
+    }
+    guard !argument.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7f }) else {
+      throw UsageError("'\(argument)' is no reference such as ../drm")
+    }
+    description = argument
+  }
+}
+
 /// The console's form of an LMS callback, an interval in seconds before the URL: `60:https://…`.
 struct LMSCallback: ArgumentValue, Equatable, Sendable {
   let description: String
@@ -103,7 +122,7 @@ struct LMSCallback: ArgumentValue, Equatable, Sendable {
 }
 
 /// A number of plain digits, which `Int64` alone would not insist on.
-private func digits(_ text: Substring) -> Int64? {
+func digits(_ text: Substring) -> Int64? {
   text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
 }
 

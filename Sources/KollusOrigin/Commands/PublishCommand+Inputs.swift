@@ -59,7 +59,9 @@ extension PublishCommand {
     static let channelKey = Input<String?>.option("channel-key", nil, "KEY", help: "Channel.")
     static let customKey = Input<String?>.option(
       "custom-key", nil, "KEY", help: "Custom key that callbacks are signed for.")
-    static let drmCallback = Input<WebAddress?>.option("drm-callback", nil, "URL", help: "DRM callback.")
+    static let drmCallback = Input<CallbackReference?>.option(
+      "drm-callback", nil, "URL",
+      help: "DRM callback; ../drm is that of 'serve', a reference relative to the manifest.")
     static let lmsCallback = Input<LMSCallback?>.option(
       "lms-callback", nil, "SECONDS:URL", help: "LMS callback and its interval.")
     static let blockCount = Input<Count?>.option(

@@ -7,7 +7,8 @@ struct PublishCommand {
     discussion: """
       The file is copied to media/ and the manifest written to contents/MCK; publishing the same key again \
       replaces the manifest, and the old media file stays for downloads under way. \
-      Any static web server over the folder serves what 'serve' does, play URLs aside.
+      Any static web server over the folder serves what 'serve' does, play URLs and DRM answers \
+      aside.
       """,
     inputs: [Inputs.file.declaration, Inputs.key.declaration] + Inputs.texts.map(\.input.declaration)
       + Inputs.described + Inputs.files + Inputs.policy + Inputs.channel,

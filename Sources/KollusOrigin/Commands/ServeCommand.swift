@@ -12,17 +12,22 @@ struct ServeCommand {
     "keys", nil, "FILE", help: "JSON object of custom keys and the files that hold their security keys.")
   static let oneTime = Input<Bool>.flag(
     "one-time", help: "Take every play URL only once, until the next start.")
-  static let log = Input<Bool>.flag("log", help: "Print a line for each exchange on stderr.")
+  static let policy = Input<String?>.option(
+    "policy", nil, "FILE", help: "What the DRM callback answers, as JSON; see above.")
+  static let log = Input<Bool>.flag(
+    "log", help: "Print a line for each exchange on stderr, and one for each item of a DRM request.")
 
   static let spec = CommandSpec(
-    "serve", "Answer requests for manifests, media and play URLs.",
+    "serve", "Answer requests for manifests, media, play URLs and DRM policies.",
     discussion: """
       The first line on stdout tells the URL once it can be used. SIGINT and SIGTERM end the server, with \
       status 0. Symbolic links and names that begin with a dot are not served.
+
+      \(Policy.help)
       """,
     inputs: [
-      root.declaration, port.declaration, address.declaration, keys.declaration, oneTime.declaration,
-      log.declaration,
+      root.declaration, port.declaration, address.declaration, keys.declaration, policy.declaration,
+      oneTime.declaration, log.declaration,
     ],
     examples: ["kollus-origin serve --root site --port 8080 --keys keys.json"])
 
@@ -30,6 +35,7 @@ struct ServeCommand {
   private let port: Int
   private let address: String
   private let keys: String?
+  private let policy: String?
   private let isOneTime: Bool
   private let logs: Bool
 
@@ -38,6 +44,7 @@ struct ServeCommand {
     port = Int(try given(Self.port))
     address = try given(Self.address)
     keys = try given(Self.keys)
+    policy = try given(Self.policy)
     isOneTime = try given(Self.oneTime)
     logs = try given(Self.log)
   }
@@ -45,8 +52,10 @@ struct ServeCommand {
   /// Serves until the context says stop.
   func run(in context: Context) async throws {
     let keyRing = try keys.map { try KeyRing(file: $0) } ?? KeyRing()
+    let policies = try PolicySource(path: policy, keys: keyRing) { context.complain($0, hint: nil) }
     let service = OriginService(
-      folder: try openRoot(), playURLs: PlayURLs(keys: keyRing, isOneTime: isOneTime), now: context.now)
+      folder: try openRoot(), playURLs: PlayURLs(keys: keyRing, isOneTime: isOneTime),
+      drm: DRMEndpoint(policies: policies, logs: logs), now: context.now)
     let stops = context.stops()
     let server = try start(service, context)
     context.output("listening on \(server.origin)")
@@ -65,8 +74,12 @@ struct ServeCommand {
   private func start(_ service: OriginService, _ context: Context) throws -> HTTPServer {
     var configuration = HTTPServer.Configuration()
     (configuration.address, configuration.port) = (address, port)
-    let observe: HTTPServer.Observer = { request, status in
-      context.error(AccessLog.line(request, status: status, at: context.now()))
+    // Beyond the largest DRM request, so that the endpoint can say what is wrong with a larger one.
+    configuration.maximumBody = DRMItem.bodyLimit * 2
+    let observe: HTTPServer.Observer = { request, response, status in
+      let line = AccessLog.line(request, status: status, at: context.now())
+      // At once, or the lines of two exchanges could mix.
+      context.error(([line] + response.notes).joined(separator: "\n"))
     }
     do throws(ServerError) {
       return try HTTPServer(configuration, observe: logs ? observe : nil) { service.answer($0) }

@@ -4,26 +4,32 @@ import ServerKit
 struct OriginService: Sendable {
   let folder: Folder
   let playURLs: PlayURLs
+  let drm: DRMEndpoint
   /// Unix seconds.
   let now: @Sendable () -> Int64
 
-  /// Answers by the endpoint; any other path is 404, any method but GET and HEAD 405.
+  private typealias Endpoint = (methods: [String], answer: (Request) -> Response)
+
+  /// Answers by the endpoint; any other path is 404, any method but the endpoint's own 405.
   func answer(_ request: Request) -> Response {
     guard let endpoint = endpoint(request.path) else { return Response(404, message: "not found") }
-    guard request.method == "GET" || request.method == "HEAD" else {
-      var response = Response(405, message: "only GET and HEAD are answered here")
-      response.headers["Allow"] = "GET, HEAD"
+    guard endpoint.methods.contains(request.method) else {
+      let methods = endpoint.methods.joined(separator: ", ")
+      var response = Response(405, message: "only \(methods) is answered here")
+      response.headers["Allow"] = methods
       return response
     }
-    return endpoint(request)
+    return endpoint.answer(request)
   }
 
-  private func endpoint(_ path: String) -> ((Request) -> Response)? {
+  private func endpoint(_ path: String) -> Endpoint? {
+    let reading = ["GET", "HEAD"]
     let names = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     switch names.first {
-    case "contents" where names.count == 2: return content
-    case "media" where names.count >= 2: return media
-    case "s" where names.count == 1: return playURL
+    case "contents" where names.count == 2: return (reading, content)
+    case "media" where names.count >= 2: return (reading, media)
+    case "s" where names.count == 1: return (reading, playURL)
+    case "drm" where names.count == 1: return (["POST"], { drm.answer($0, now: now()) })
     default: return nil
     }
   }

@@ -83,6 +83,7 @@ final class PlayURLs: Sendable {
     case .malformed(let reason): "jwt: \(reason)"
     case .algorithm(let name): "jwt: the algorithm is \(name), not HS256"
     case .signature: "jwt: the signature does not fit the custom key"
+    case .payload(let reason): "jwt: payload: \(reason)"
     }
   }
 }

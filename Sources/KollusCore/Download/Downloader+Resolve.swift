@@ -1,0 +1,83 @@
+import CurlKit
+import SealKit
+import SystemKit
+
+/// Asking the origin again in the course of a download.
+extension Downloader {
+  /// Has the manifest again and decides whether what is stored still belongs to it.
+  func resolveAgain(
+    _ content: Content, _ old: Source, _ reason: ResolveReason, _ error: KollusError, progress: Int64,
+    _ attempt: inout Attempt
+  ) async throws -> Source {
+    let reference = old.playURL.map(ContentReference.playURL) ?? .mediaContentKey(content.mediaContentKey)
+    // The user values stay as they are: a play URL carries them, a key keeps those it was given.
+    let request = DownloadRequest(reference)
+    let sources = try await resolve(request, known: [content])
+    guard
+      let fresh = sources.first(where: {
+        $0.manifest.content.mediaContentKey.isExactly(content.mediaContentKey)
+      })
+    else {
+      throw error
+    }
+    _ = try await store(fresh, request: request)
+    let (was, now) = (old.manifest.media, fresh.manifest.media)
+    let isSame =
+      was.size == now.size && was.segmentSize == now.segmentSize && was.segments == now.segments
+      && was.digest == now.digest
+    guard isSame else {
+      try restart(content, because: error.message, &attempt)
+      return fresh
+    }
+    switch reason {
+    case .changed where now.segments.isEmpty:
+      try restart(content, because: error.message, &attempt)
+    case .changed:
+      // The digests are the same: whatever the validator says, they will judge the bytes.
+      attempt.scan?.source = nil
+      attempt.caution.ignoresValidators = true
+    case .unusable:
+      let isNews =
+        was.addresses != now.addresses
+        || attempt.resolvedAt.map { $0 < progress } ?? (progress > content.downloadSize)
+      guard isNews else { throw error }
+    }
+    attempt.resolves += 1
+    attempt.resolvedAt = progress
+    guard attempt.resolves <= 100 else { throw error }
+    sink.emit(
+      .note(
+        .retrying, mediaContentKey: content.mediaContentKey,
+        message: "\(error.message); the manifest was had again"))
+    return fresh
+  }
+
+  /// Reads a ready content whose file was touched; `nil` when segments must be fetched again.
+  func recheck(_ content: Content) async throws -> Content? {
+    var held: Int64 = 0
+    if let file = try? home.openMedia(of: content) {
+      let scan = try await file.scan(digests: [], isPartial: false)
+      if scan.damaged.isEmpty {
+        try await library.setStamp(content.id, try file.information().modified)
+        sink.emit(.downloadContent(content.progress, error: nil))
+        return content
+      }
+      held = scan.size(file.layout)
+      sink.emit(
+        .note(.damaged, mediaContentKey: content.mediaContentKey, message: SegmentScan.text(of: scan.damaged))
+      )
+    }
+    let failure = KollusError(.badData, code: KollusCode.damaged, "stored bytes are damaged or gone")
+    try await library.setDamaged(content.id, holding: held, failure)
+    let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
+    for source in try await resolve(request, known: [content])
+    where source.manifest.content.mediaContentKey.isExactly(content.mediaContentKey) {
+      if let refusal = refusal(of: source.manifest) { throw refusal }
+      _ = try await library.register(
+        source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,
+        folder: nil)
+    }
+    try await library.begin(content.id, holding: held)
+    return nil
+  }
+}

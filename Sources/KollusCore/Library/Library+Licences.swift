@@ -1,0 +1,235 @@
+import SQLiteKit
+
+/// What an exchange told of the time.
+struct ServerClock: Sendable {
+  /// The answer's `Date` in Unix seconds.
+  var date: Int64?
+  /// The device clock when it came, in Unix seconds.
+  var device: Int64
+  /// Whether it came over TLS or from this machine, so that the ledger may take it.
+  var isTrusted: Bool
+}
+
+/// How the last exchange of a content with the DRM callback went.
+package struct LastExchange: Sendable {
+  package let kind: DRMItem.Kind
+  /// Unix seconds of the answer, or of the question while there is none.
+  package let time: Int64
+  package let isAnswered: Bool
+  package let error: KollusError?
+}
+
+/// Licences, the record of exchanges and the time ledger.
+///
+/// Every change reads what is stored inside its own transaction: another process may have changed it.
+extension Library {
+  // MARK: Time
+
+  /// The time ledger; `nil` when none was written yet, or it was edited.
+  package func ledger() throws(KollusError) -> TimeLedger? {
+    do throws(SQLiteError) {
+      return try db.ledger(home.identity)
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Notes the device clock, in Unix seconds, when it has moved on by a minute.
+  package func noteTime(_ device: Int64) async throws {
+    guard var ledger = try ledger() else { return }
+    let before = ledger.seen
+    ledger.advance(device)
+    guard ledger.seen >= before + 60 else { return }
+    let identity = home.identity
+    try await record { db throws(SQLiteError) in
+      guard var ledger = try db.ledger(identity) else { return }
+      ledger.advance(device)
+      try db.write(ledger, identity)
+    }
+  }
+
+  // MARK: Exchanges
+
+  /// The last exchange of a content with the DRM callback.
+  package func lastExchange(of id: Int64) throws(KollusError) -> LastExchange? {
+    let sql = "SELECT kind, asked_at, answered_at, error_kind, error_code, error_message FROM exchange WHERE content_id = ?"
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind([.integer(id)])
+        guard try row.step(), let kind = DRMItem.Kind(rawValue: row.integer(at: 0)) else { return nil }
+        let error = row.text(at: 3).map { kind in
+          KollusError(
+            KollusError.Kind(rawValue: kind) ?? .internalFailure,
+            code: Int(truncatingIfNeeded: row.integer(at: 4)), row.text(at: 5) ?? "")
+        }
+        let isAnswered = !row.isNull(at: 2)
+        return LastExchange(
+          kind: kind, time: isAnswered ? row.integer(at: 2) : row.integer(at: 1), isAnswered: isAnswered,
+          error: error)
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  // MARK: Download
+
+  /// Keeps an approval (kind 1): the licence, and that the download may begin.
+  func approve(_ content: Content, _ licence: Licence, _ clock: ServerClock) async throws {
+    let identity = home.identity
+    let id = content.id
+    try await record { db throws(SQLiteError) in
+      _ = try db.take(clock, identity)
+      let generation = try db.licence(of: id)?.generation ?? 0
+      try db.write(licence, isComplete: false, after: generation, of: content, identity)
+      try db.noteAnswer(of: id, kind: .download, at: clock.device, batch: 0, nil)
+      try db.execute("UPDATE content SET state = 'approved' WHERE id = ?", .integer(id))
+    }
+  }
+
+  /// All bytes are sealed; the completion is to be told to the customer's server (kind 2).
+  func setFetched(_ id: Int64, filesNeedSync: Bool) async throws {
+    try await record(filesNeedSync ? .durableWithFiles : .durable) { db throws(SQLiteError) in
+      try db.execute(
+        "UPDATE content SET state = 'fetched', download_size = file_size WHERE id = ?", .integer(id))
+    }
+  }
+
+  /// What kind 2 came to, together with the state `ready`.
+  ///
+  /// Returns the content as it then stands, `nil` when it was removed meanwhile.
+  func complete(
+    _ content: Content, stamp: Int64, clock: ServerClock, error: KollusError?,
+    _ change: @escaping @Sendable (Licence) -> Licence
+  ) async throws -> Content? {
+    let identity = home.identity
+    let (id, key) = (content.id, content.mediaContentKey)
+    return try await record(.durable) { db throws(SQLiteError) in
+      _ = try db.take(clock, identity)
+      guard let stored = try db.licence(of: id), stored.seal(of: key, by: identity) != .broken else { return nil }
+      try db.write(change(stored.licence), isComplete: true, after: stored.generation, of: content, identity)
+      try db.noteAnswer(of: id, kind: .complete, at: clock.device, batch: 0, error)
+      try db.setReady(id, at: clock.device, stamp: stamp)
+      return try db.content(key)
+    }
+  }
+
+  /// Notes that a call of the callback came to nothing.
+  func noteFailure(of id: Int64, kind: DRMItem.Kind, at time: Int64, _ error: KollusError) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.noteAnswer(of: id, kind: kind, at: time, batch: 0, error)
+    }
+  }
+
+  /// The server wants the content deleted: from here on it is not ready, whatever happens next.
+  func setDeleted(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError) async throws
+  {
+    let identity = home.identity
+    try await record(.durable) { db throws(SQLiteError) in
+      _ = try db.take(clock, identity)
+      try db.setDeleted(content, identity, error)
+      try db.noteAnswer(of: content.id, kind: kind, at: clock.device, batch: 0, error)
+    }
+  }
+
+  /// Contents that a server wanted deleted, for what a kill left of them.
+  func deletedContents() throws(KollusError) -> [String] {
+    let sql = "SELECT mck FROM licence JOIN content ON content.id = content_id WHERE expired = -8680"
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        var keys: [String] = []
+        while try row.step() { keys.append(row.text(at: 0) ?? "") }
+        return keys
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+}
+
+extension Connection {
+  borrowing func ledger(_ identity: DeviceIdentity) throws(SQLiteError) -> TimeLedger? {
+    try withStatement("SELECT seen, lag, mac FROM ledger") { row throws(SQLiteError) in
+      guard try row.step() else { return nil }
+      let ledger = TimeLedger(seen: row.integer(at: 0), lag: row.integer(at: 1))
+      return ledger.isValid(row.blob(at: 2) ?? [], by: identity) ? ledger : nil
+    }
+  }
+
+  borrowing func write(_ ledger: TimeLedger, _ identity: DeviceIdentity) throws(SQLiteError) {
+    try execute(
+      "INSERT OR REPLACE INTO ledger (id, seen, lag, mac) VALUES (1, ?, ?, ?)", .integer(ledger.seen),
+      .integer(ledger.lag), .blob(ledger.code(by: identity)))
+  }
+
+  /// Takes what an answer told of the time, and returns the best known time.
+  ///
+  /// A ledger that was edited is made anew: an answer came, so this is the exchange that heals it.
+  borrowing func take(_ clock: ServerClock, _ identity: DeviceIdentity) throws(SQLiteError) -> Int64 {
+    let stored = try ledger(identity)
+    var ledger = stored ?? TimeLedger(seen: clock.device)
+    if clock.isTrusted, let date = clock.date {
+      ledger.set(to: date, device: clock.device)
+    } else {
+      ledger.advance(clock.device)
+    }
+    if ledger != stored { try write(ledger, identity) }
+    return ledger.time(clock.device)
+  }
+
+  borrowing func licence(of id: Int64) throws(SQLiteError) -> LicenceRecord? {
+    try withStatement("SELECT \(LicenceRecord.columns) FROM licence WHERE content_id = ?") {
+      row throws(SQLiteError) in
+      try row.bind([.integer(id)])
+      return try row.step() ? LicenceRecord(row, from: 0) : nil
+    }
+  }
+
+  /// Makes `licence` the content's, with the number that follows `generation`.
+  @discardableResult
+  borrowing func write(
+    _ licence: Licence, isComplete: Bool, after generation: Int64, of content: Content, _ identity: DeviceIdentity
+  ) throws(SQLiteError) -> LicenceRecord {
+    let record = LicenceRecord(
+      licence, generation: max(0, min(generation, 1 << 60)) + 1, isComplete: isComplete,
+      of: content.mediaContentKey, by: identity)
+    try record.write(of: content.id, to: self)
+    return record
+  }
+
+  /// Notes how the last exchange of a content ended; its session key has served.
+  borrowing func noteAnswer(
+    of id: Int64, kind: DRMItem.Kind, at time: Int64, batch: Int64, _ error: KollusError?
+  ) throws(SQLiteError) {
+    try execute(
+      """
+      INSERT OR REPLACE INTO exchange
+        (content_id, kind, session_key, asked_at, answered_at, batch, not_before, error_kind, error_code, error_message)
+      SELECT id, ?2, NULL, ?3, ?3, ?4, 0, ?5, ?6, ?7 FROM content WHERE id = ?1
+      """, .integer(id), .integer(kind.rawValue), .integer(time), .integer(batch),
+      error.map { .text($0.kind.rawValue) } ?? .null, error.map { .integer(Int64($0.code)) } ?? .null,
+      error.map { .text($0.message) } ?? .null)
+  }
+
+  borrowing func setReady(_ id: Int64, at time: Int64, stamp: Int64) throws(SQLiteError) {
+    try execute(
+      """
+      UPDATE content SET state = 'ready', download_size = file_size, downloaded_time = ?, file_stamp = ?,
+      error_kind = NULL, error_code = NULL, error_message = NULL, not_before = 0 WHERE id = ?
+      """, .integer(time), .integer(stamp), .integer(id))
+  }
+
+  borrowing func setDeleted(_ content: Content, _ identity: DeviceIdentity, _ error: KollusError)
+    throws(SQLiteError)
+  {
+    let stored = try licence(of: content.id)
+    var licence = stored?.licence ?? Licence()
+    licence.expired = .deletion
+    try write(licence, isComplete: true, after: stored?.generation ?? 0, of: content, identity)
+    try execute(
+      """
+      UPDATE content SET state = 'failed', download_size = 0, error_kind = ?, error_code = ?, error_message = ?
+      WHERE id = ?
+      """, .text(error.kind.rawValue), .integer(Int64(error.code)), .text(error.message), .integer(content.id))
+  }
+}

@@ -1,0 +1,268 @@
+import CurlKit
+import SQLiteKit
+
+/// What a renewal needs to know of a content.
+struct RenewalSubject: Sendable {
+  /// Only what a request and a verdict need is filled in.
+  let content: Content
+  /// Of a request that was never answered: the same is asked with again.
+  let sessionKey: String?
+  /// Unix seconds before which the server asked not to be called again, 0 for none.
+  let notBefore: Int64
+  /// The last exchange: the batch it was part of, whether it was answered, and with what failure.
+  let batch: Int64
+  let isAnswered: Bool
+  let failure: KollusError?
+}
+
+/// What is to be done with one answer.
+struct RenewalAnswer: Sendable {
+  let subject: RenewalSubject
+  let sessionKey: String
+  let result: Result<DRMAnswer, KollusError>
+  /// The number in the media file, `nil` when it cannot be told.
+  let fileGeneration: Int64?
+}
+
+/// What an answer did.
+struct RenewalEffect: Sendable {
+  /// The record now stored, `nil` when none was changed.
+  var record: LicenceRecord?
+  var error: KollusError?
+  /// The content is to be deleted: its key first, then its file.
+  var isDeletion = false
+}
+
+/// Renewals in the library (design §6): a batch, its intents, its answers.
+extension Library {
+  /// Shows what renewals would be about: every ready content that needs a licence, or those with these keys.
+  private func forEachSubject(_ keys: [String]? = nil, _ body: (RenewalSubject) -> Void) throws(KollusError) {
+    let condition =
+      keys == nil
+      ? "state = 'ready' AND (needs_licence = 1 OR generation IS NOT NULL) ORDER BY content.id" : "mck = ?"
+    do throws(SQLiteError) {
+      for key in keys ?? [""] {
+        try db.withStatement("\(Self.subjectSelect) WHERE \(condition)") { row throws(SQLiteError) in
+          if keys != nil { try row.bind([.text(key)]) }
+          while try row.step() { body(RenewalSubject(row)) }
+        }
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Shows what `scope` means now, each with what speaks for a renewal.
+  func forEachDue(
+    _ scope: RenewalScope, within seconds: Int64, at device: Int64, _ body: @Sendable (RenewalSubject, String) -> Void
+  ) throws(KollusError) {
+    try search(scope, within: seconds, at: device, body)
+  }
+
+  /// The numbers of the contents that `scope` means now.
+  func dueContents(_ scope: RenewalScope, within seconds: Int64, at device: Int64) throws(KollusError) -> [Int64] {
+    var ids: [Int64] = []
+    try search(scope, within: seconds, at: device) { subject, _ in ids.append(subject.content.id) }
+    return ids
+  }
+
+  private func search(
+    _ scope: RenewalScope, within seconds: Int64, at device: Int64, _ body: (RenewalSubject, String) -> Void
+  ) throws(KollusError) {
+    let ledger = try ledger()
+    let keys: [String]? = if case .named(let keys) = scope { keys } else { nil }
+    try forEachSubject(keys) { subject in
+      if let reason = reason(for: subject, in: scope, within: seconds, ledger: ledger, at: device) {
+        body(subject, reason)
+      }
+    }
+  }
+
+  /// The subjects with these numbers, in their order, as they stand now.
+  func subjects(_ ids: some Collection<Int64>) throws(KollusError) -> [RenewalSubject] {
+    do throws(SQLiteError) { return try db.subjects(ids) } catch { throw KollusError(error, path: home.libraryPath) }
+  }
+
+  static let subjectSelect = """
+    SELECT content.id, mck, state, duration, client_user_id, user_values, needs_licence, drm_callback, title,
+    session_key, exchange.not_before, batch, answered_at, exchange.error_kind, exchange.error_code, exchange.error_message,
+    \(LicenceRecord.columns)
+    FROM content LEFT JOIN licence ON licence.content_id = content.id LEFT JOIN exchange ON exchange.content_id = content.id
+    """
+
+  // MARK: Batches
+
+  /// The batch that is open for a scope, begun at or after a time in Unix seconds.
+  func openBatch(_ scope: String, since time: Int64) throws(KollusError) -> Int64? {
+    try number(
+      "SELECT max(id) FROM renewal_batch WHERE is_open = 1 AND scope = ? AND begun_at >= ?", .text(scope),
+      .integer(time))
+  }
+
+  /// The batch begun last.
+  func lastBatch() throws(KollusError) -> Int64? { try number("SELECT max(id) FROM renewal_batch") }
+
+  private func number(_ sql: String, _ values: Value...) throws(KollusError) -> Int64? {
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind(values)
+        return try row.step() && !row.isNull(at: 0) ? row.integer(at: 0) : nil
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  func beginBatch(_ scope: String, at time: Int64) async throws -> Int64 {
+    try await record { db throws(SQLiteError) in
+      // Only the last batches can ever be gone on with.
+      try db.execute("DELETE FROM renewal_batch WHERE id <= (SELECT max(id) FROM renewal_batch) - 16")
+      try db.execute(
+        "INSERT INTO renewal_batch (scope, begun_at, is_open) VALUES (?, ?, 1)", .text(scope), .integer(time))
+      return db.lastRowID
+    }
+  }
+
+  /// Ends a batch: nothing is left of it. Without a number all are ended.
+  func closeBatch(_ id: Int64?) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute("UPDATE renewal_batch SET is_open = 0 WHERE ?1 IS NULL OR id = ?1", id.map { .integer($0) } ?? .null)
+    }
+  }
+
+  /// Whether any content's last renewal failed.
+  func hasFailedRenewals() throws(KollusError) -> Bool {
+    try number("SELECT 1 FROM exchange WHERE error_kind IS NOT NULL AND kind = 3 LIMIT 1") != nil
+  }
+
+  // MARK: Intents and answers
+
+  /// Keeps what is about to be asked, and with which session keys; what cannot be kept is not asked for.
+  ///
+  /// Returns the subjects as they then stand, with the keys: one that was never answered serves again.
+  func intend(_ ids: [Int64], keys: [String], batch: Int64, at time: Int64) async throws -> [(RenewalSubject, String)]
+  {
+    try await record { db throws(SQLiteError) in
+      var intents: [(RenewalSubject, String)] = []
+      for subject in try db.subjects(ids) {
+        let key = subject.sessionKey ?? keys[min(intents.count, keys.count - 1)]
+        try db.execute(
+          """
+          INSERT INTO exchange (content_id, kind, session_key, asked_at, batch, not_before) VALUES (?, 3, ?, ?, ?, 0)
+          ON CONFLICT (content_id) DO UPDATE SET kind = 3, session_key = excluded.session_key, asked_at = excluded.asked_at,
+            batch = excluded.batch, answered_at = NULL, not_before = 0,
+            error_kind = NULL, error_code = NULL, error_message = NULL
+          """, .integer(subject.content.id), .text(key), .integer(time), .integer(batch))
+        intents.append((subject, key))
+      }
+      return intents
+    }
+  }
+
+  /// Applies the answers of one request, all in one commit that survives a power cut: the files hear of the
+  /// new numbers only after it.
+  func apply(_ answers: [RenewalAnswer], batch: Int64, _ clock: ServerClock) async throws -> [RenewalEffect] {
+    let identity = home.identity
+    return try await record(.durable) { db throws(SQLiteError) in
+      let now = try db.take(clock, identity)
+      var effects: [RenewalEffect] = []
+      for answer in answers {
+        let effect = try db.apply(answer, now: now, identity)
+        try db.noteAnswer(
+          of: answer.subject.content.id, kind: .play, at: clock.device, batch: batch, effect.error)
+        effects.append(effect)
+      }
+      return effects
+    }
+  }
+
+  /// Nobody answered: the failure is kept, and the session key for the next time.
+  func noteUnanswered(_ ids: [Int64], _ error: KollusError, notBefore: Int64) async throws {
+    try await record { db throws(SQLiteError) in
+      for id in ids {
+        try db.execute(
+          """
+          UPDATE exchange SET not_before = ?, error_kind = ?, error_code = ?, error_message = ? WHERE content_id = ?
+          """, .integer(notBefore), .text(error.kind.rawValue), .integer(Int64(error.code)),
+          .text(error.message), .integer(id))
+      }
+    }
+  }
+}
+
+extension Connection {
+  fileprivate borrowing func subjects(_ ids: some Collection<Int64>) throws(SQLiteError) -> [RenewalSubject] {
+    var found: [RenewalSubject] = []
+    try withStatement("\(Library.subjectSelect) WHERE content.id = ?") { row throws(SQLiteError) in
+      for id in ids {
+        row.reset()
+        try row.bind([.integer(id)])
+        if try row.step() { found.append(RenewalSubject(row)) }
+      }
+    }
+    return found
+  }
+
+  fileprivate borrowing func apply(_ answer: RenewalAnswer, now: Int64, _ identity: DeviceIdentity)
+    throws(SQLiteError) -> RenewalEffect
+  {
+    let content = answer.subject.content
+    let entry: DRMAnswer
+    switch answer.result {
+    case .failure(let error): return RenewalEffect(error: error)
+    case .success(let given): entry = given
+    }
+    guard try withStatement("SELECT 1 FROM content WHERE id = ? AND mck = ? AND state = 'ready'", { row throws(SQLiteError) in
+      try row.bind([.integer(content.id), .text(content.mediaContentKey)])
+      return try row.step()
+    }) else { return RenewalEffect(error: Downloader.removed) }
+    let stored = try licence(of: content.id)
+    let trusted = stored.flatMap { record -> Licence? in
+      let isWhole = record.seal(of: content.mediaContentKey, by: identity) != .broken
+      return isWhole && record.contradiction(by: answer.fileGeneration) == nil ? record.licence : nil
+    }
+    switch (trusted ?? Licence()).renewed(by: entry, sessionKey: answer.sessionKey, now: now) {
+    case .refuse(let error): return RenewalEffect(error: error)
+    case .delete(let error):
+      try setDeleted(content, identity, error)
+      return RenewalEffect(error: error, isDeletion: true)
+    case .keep(let licence, let error):
+      // What was edited is no ground to build on: only new rights in full, or an expiry, replace it.
+      guard trusted != nil || entry.isReset || entry.isExpired else {
+        return RenewalEffect(
+          error: KollusError(
+            .licence, code: KollusCode.damaged,
+            "the stored licence cannot be trusted, and the server's answer does not reset it",
+            hint: "ask the people who run the callback server for a reset"))
+      }
+      let generation = max(stored?.generation ?? 0, answer.fileGeneration ?? 0)
+      let record = try write(licence, isComplete: true, after: generation, of: content, identity)
+      return RenewalEffect(record: record, error: error)
+    }
+  }
+}
+
+extension RenewalSubject {
+  /// Reads the columns of `Library.subjectSelect`, in their order.
+  fileprivate init(_ row: borrowing Statement) {
+    var content = Content(mediaContentKey: row.text(at: 1) ?? "")
+    content.id = row.integer(at: 0)
+    content.state = Content.State(rawValue: row.text(at: 2) ?? "") ?? .failed
+    content.duration = row.real(at: 3)
+    content.clientUserID = row.text(at: 4) ?? ""
+    content.userValues = row.text(at: 5) ?? "{}"
+    content.needsLicence = row.integer(at: 6) != 0
+    content.drmCallback = row.text(at: 7) ?? ""
+    content.title = row.text(at: 8) ?? ""
+    content.licence = LicenceRecord(row, from: 16)
+    self.content = content
+    sessionKey = row.text(at: 9)
+    (notBefore, batch) = (row.integer(at: 10), row.integer(at: 11))
+    isAnswered = !row.isNull(at: 12)
+    failure = row.text(at: 13).map { kind in
+      KollusError(
+        KollusError.Kind(rawValue: kind) ?? .internalFailure, code: Int(truncatingIfNeeded: row.integer(at: 14)),
+        row.text(at: 15) ?? "", mediaContentKey: content.mediaContentKey)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import SystemKit
+
+/// The gate before a play: everything that is known of a content, judged together (design §6).
+extension Library {
+  /// Whether the content may be played now, by its stored licence, its file and the clock.
+  ///
+  /// A file whose time stamp changed is read; `isDeep` reads it in any case. Notes that time has passed.
+  /// Throws `tryLater` while another process works on a content that has to be read, and `inputOutput` when a
+  /// file cannot be read at all.
+  package func judge(_ content: Content, isDeep: Bool, _ sink: any EventSink) async throws -> Verdict {
+    let device = Int64(now())
+    try await noteTime(device)
+    let ledger = try ledger()
+    var content = content
+    var file = Verdict.FileState.unknown
+    var namesCallback = false
+    if content.isDownloaded {
+      do throws(KollusError) {
+        let media = try home.openMedia(of: content)
+        namesCallback = media.namesCallback
+        file = .sound
+      } catch {
+        guard error.kind == .badData else { throw error }
+        file = .damaged(error.message)
+      }
+      if file == .sound, isDeep || home.stamp(of: content) != content.fileStamp {
+        let found = try await verify(content, sink)
+        if !found.damaged.isEmpty { file = .damaged(SegmentScan.text(of: found.damaged)) }
+      }
+    } else if content.failure?.code == KollusCode.damaged, let failure = content.failure {
+      file = .damaged(failure.message)
+    }
+    content.needsLicence = content.needsLicence || namesCallback
+    return verdict(
+      content, fileGeneration: fileGeneration(of: content.mediaContentKey), file, ledger: ledger, at: device)
+  }
+
+  /// The verdict on all but the media file, for lists.
+  package nonisolated func licenceVerdict(_ content: Content, ledger: TimeLedger?) -> Verdict {
+    Verdict(
+      .init(
+        state: .ready, file: .unknown, holding: content.holding(by: home.identity), ledger: ledger),
+      at: Int64(now()))
+  }
+}
+
+extension Home {
+  /// The time stamp of a content's media file, `nil` when there is none.
+  func stamp(of content: Content) -> Int64? {
+    // What cannot be told is taken for changed.
+    (try? Files.information(mediaPath(of: content.mediaContentKey)))?.modified
+  }
+}
+
+/// What somebody has in mind to do with a content, offline, from now on.
+package struct Trip: Sendable, Equatable {
+  /// Unix seconds.
+  package var until: Int64?
+  package var plays: Int64?
+  /// Seconds of play time.
+  package var watch: Int64?
+
+  package init(until: Int64? = nil, plays: Int64? = nil, watch: Int64? = nil) {
+    (self.until, self.plays, self.watch) = (until, plays, watch)
+  }
+
+  package var isEmpty: Bool { self == Trip() }
+
+  /// Why a licence that may be used now will not last for it.
+  package func shortfalls(of licence: Licence) -> [Verdict.Reason] {
+    var reasons: [Verdict.Reason] = []
+    if let until {
+      for cause in licence.causes(at: until) where cause == .checkDate || cause == .date {
+        reasons.append(Verdict.Reason(cause, of: licence, before: until))
+      }
+    }
+    if let plays, licence.plays.limit.value != nil, licence.plays.left < plays {
+      reasons.append(.tooFew(.count, "\(licence.plays.left) plays are left, \(plays) are wanted"))
+    }
+    if let watch, licence.playTime.limit.value != nil, licence.playTime.left < watch {
+      reasons.append(
+        .tooFew(.playTime, "\(licence.playTime.left) s of play time are left, \(watch) s are wanted"))
+    }
+    if licence.checksAbuse { reasons.append(.alwaysOnline) }
+    return reasons
+  }
+}

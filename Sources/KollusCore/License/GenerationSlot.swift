@@ -1,0 +1,70 @@
+import Glibc
+import SealKit
+import SystemKit
+
+/// The two places in a media file that hold the number of the last licence, written in turn.
+///
+/// A file that knows a later number than the library's row shows that an older library was put back. Each
+/// place holds the number and its HMAC, which is bound to the file; a write that a power cut tore leaves the
+/// other one.
+enum GenerationSlot {
+  private static let length = 8 + Digest.byteCount
+
+  /// The latest number in the file at `path`: 0 when it never held one, `nil` when there is no such file or
+  /// what it holds is not of this home.
+  static func read(_ path: String, key: SymmetricKey) throws(SystemError) -> Int64? {
+    guard let (file, identifier) = try open(path, O_RDONLY) else { return nil }
+    return try read(file, identifier, key).flatMap { $0.max() ?? 0 }
+  }
+
+  /// Writes `generation`, unless the file knows it or a later one already, and leaves the file's time stamp as it was.
+  static func write(_ generation: Int64, to path: String, key: SymmetricKey) throws(SystemError) {
+    guard let (file, identifier) = try open(path, O_RDWR) else { return }
+    if let known = try read(file, identifier, key)?.max(), known >= generation { return }
+    let index = Int(generation & 1)
+    let number = bytes(of: generation)
+    let code = HMAC.sha256(message(identifier, index, number), key: key).bytes
+    let stamp = try file.information().modified
+    try file.write(number + code, at: offset(index))
+    // The stamp tells whether the sealed bytes may have changed; these are none of them.
+    try file.setModified(stamp)
+  }
+
+  private static func open(_ path: String, _ flags: Int32) throws(SystemError) -> (File, identifier: [UInt8])? {
+    do throws(SystemError) {
+      let file = try File(path, flags)
+      let head = try file.read(48, at: 0)
+      return head.count == 48 ? (file, Array(head[32...])) : nil
+    } catch {
+      guard error.number == ENOENT else { throw error }
+      return nil
+    }
+  }
+
+  /// The valid numbers; `nil` when something is written there and none of it is valid.
+  private static func read(_ file: File, _ identifier: [UInt8], _ key: SymmetricKey) throws(SystemError)
+    -> [Int64]?
+  {
+    var found: [Int64] = []
+    var isWritten = false
+    for index in 0...1 {
+      let slot = try file.read(length, at: offset(index))
+      guard slot.count == length, slot.contains(where: { $0 != 0 }) else { continue }
+      isWritten = true
+      let number = Array(slot[..<8])
+      guard HMAC.isValid(Array(slot[8...]), for: message(identifier, index, number), key: key) else { continue }
+      found.append(number.reversed().reduce(0) { $0 << 8 | Int64($1) })
+    }
+    return isWritten && found.isEmpty ? nil : found
+  }
+
+  private static func offset(_ index: Int) -> Int64 { Int64((1 + index) * SealedLayout.page) }
+
+  private static func message(_ identifier: [UInt8], _ index: Int, _ number: [UInt8]) -> [UInt8] {
+    identifier + [UInt8(index)] + number
+  }
+
+  private static func bytes(of generation: Int64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: generation >> ($0 * 8)) }
+  }
+}

@@ -1,0 +1,176 @@
+import CurlKit
+import SystemKit
+
+/// Asks the DRM callback about contents and keeps what it grants.
+struct Licensor: Sendable {
+  let library: Library
+  let settings: Settings
+  let sink: any EventSink
+  let client: DRMClient
+
+  /// What this program calls the device (`device_name`); nothing in it tells one machine from another.
+  static let deviceName = "linux/kollus"
+
+  init(library: Library, settings: Settings, sink: any EventSink, engine: TransferEngine, keys: SecurityKeys) {
+    (self.library, self.settings, self.sink) = (library, settings, sink)
+    client = DRMClient(engine: engine, settings: settings, keys: keys)
+  }
+
+  /// Where a content's callback is: the origin's word, else the configuration's.
+  func callback(of content: Content) throws(KollusError) -> WebAddress {
+    let text = content.drmCallback.isEmpty ? settings.drmCallback ?? "" : content.drmCallback
+    guard !text.isEmpty else {
+      throw KollusError(
+        .configuration, code: KollusCode.answerEmpty, "the content needs a licence and no DRM callback is known for it",
+        hint: "set 'drmCallback' in the configuration, or download it again", mediaContentKey: content.mediaContentKey)
+    }
+    guard let address = WebAddress(text) else {
+      throw KollusError(
+        .configuration, code: KollusCode.answerEmpty, "the DRM callback is not a usable http or https URL",
+        hint: "correct 'drmCallback' in the configuration", mediaContentKey: content.mediaContentKey)
+    }
+    return address
+  }
+
+  func item(_ kind: DRMItem.Kind, _ content: Content) -> DRMItem {
+    DRMItem(
+      kind: kind, mediaContentKey: content.mediaContentKey, clientUserID: content.clientUserID,
+      playerID: library.home.identity.playerID, deviceName: Self.deviceName, userValues: content.userValues,
+      localTime: Int64(library.now()))
+  }
+
+  // MARK: Download
+
+  /// Asks whether the content may be downloaded (kind 1), keeps and returns the licence; throws when it may not.
+  func approve(_ content: Content) async throws -> Licence {
+    let (answer, clock) = try await ask(.download, content)
+    if let date = clock.date, abs(date - clock.device) > TimeLedger.serverTolerance {
+      throw KollusError(
+        .refused, code: KollusCode.clockDiffers,
+        "the clock of this machine and the callback server's differ: \(WallClock.text(clock.device)) here, \(WallClock.text(date)) there",
+        hint: "set the clock of this machine, then run the same command again")
+    }
+    switch Licence.approved(by: answer) {
+    case .keep(let licence, _):
+      try await library.approve(content, licence, clock)
+      return licence
+    case .refuse(let error), .delete(let error):
+      try await library.noteFailure(of: content.id, kind: .download, at: clock.device, error)
+      throw error
+    }
+  }
+
+  /// Tells that the download is complete (kind 2) and makes the content ready.
+  ///
+  /// A refusal and no answer at all expire the licence by force: then the content is ready, and the failure
+  /// comes with it. An answer that cannot be used throws, and leaves the completion to be told again.
+  func complete(_ content: Content, stamp: Int64) async throws -> (Content, KollusError?) {
+    let key = content.mediaContentKey
+    let ready: Content?
+    var failure: KollusError?
+    do {
+      let (answer, clock) = try await ask(.complete, content)
+      switch (content.licence?.licence ?? Licence()).completed(by: answer) {
+      case .delete(let error):
+        try await delete(content, clock, kind: .complete, error)
+        throw error.of(key)
+      case .refuse(let error): throw error
+      case .keep(_, let error):
+        failure = error
+        ready = try await library.complete(content, stamp: stamp, clock: clock, error: error) { licence in
+          if case .keep(let kept, _) = licence.completed(by: answer) { kept } else { licence }
+        }
+      }
+    } catch {
+      // No word from the server, or none that is about the content: as the SDK does, it expires by force.
+      guard let error = Self.silence(error) else { throw error }
+      let forced = (content.licence?.licence ?? Licence()).uncompleted(because: error).error
+      failure = forced
+      let clock = ServerClock(date: nil, device: Int64(library.now()), isTrusted: false)
+      ready = try await library.complete(content, stamp: stamp, clock: clock, error: forced) {
+        $0.uncompleted(because: error).licence
+      }
+    }
+    guard let ready else { throw Downloader.removed }
+    try keepGeneration(of: ready)
+    return (ready, failure?.of(key))
+  }
+
+  /// The failure of an exchange in which the server said nothing of the content: no answer, or a status.
+  private static func silence(_ error: any Error) -> KollusError? {
+    if let unanswered = error as? DRMClient.Unanswered { return unanswered.error }
+    guard let error = error as? KollusError, error.kind == .refused, error.code <= KollusCode.drmCallbackBase
+    else { return nil }
+    return error
+  }
+
+  /// Destroys the key, then the file, and only then tells (PROTO §2.5).
+  private func delete(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError) async throws {
+    try await library.setDeleted(content, clock, kind: kind, error)
+    try library.home.destroyMedia(of: content.mediaContentKey)
+    tellDeletion(of: content.mediaContentKey, error)
+  }
+
+  func tellDeletion(of key: String, _ error: KollusError) {
+    sink.emit(.note(.removed, mediaContentKey: key, message: error.message))
+  }
+
+  /// Writes the number of the licence into the media file, so that an older library is told.
+  private func keepGeneration(of content: Content) throws(KollusError) {
+    guard let record = content.licence else { return }
+    try library.home.keepGeneration(record.generation, of: content.mediaContentKey)
+  }
+
+  /// One exchange about one content, told as an event.
+  private func ask(_ kind: DRMItem.Kind, _ content: Content) async throws -> (DRMAnswer, ServerClock) {
+    let item = item(kind, content)
+    let key = content.mediaContentKey
+    do {
+      let reply = try await client.ask([item], at: try callback(of: content)) { note, message in
+        sink.emit(.note(note, mediaContentKey: key, message: message))
+      }
+      guard let result = reply.results.first else {
+        throw KollusError(.internalFailure, "an exchange without a result").of(key)
+      }
+      let answer = try result.get()
+      sink.emit(.drmRequest(item, json: answer.text, error: nil))
+      return (answer, reply.clock)
+    } catch {
+      let failure = (error as? DRMClient.Unanswered)?.error ?? KollusError(any: error)
+      guard failure.kind != .interrupted else { throw error }
+      sink.emit(.drmRequest(item, json: nil, error: failure.of(key)))
+      try await library.noteFailure(of: content.id, kind: kind, at: Int64(library.now()), failure)
+      throw error
+    }
+  }
+}
+
+extension DRMReply {
+  var clock: ServerClock {
+    ServerClock(date: date, device: Int64(deviceTime), isTrusted: isTrusted)
+  }
+}
+
+extension Home {
+  /// Destroys the key of a content's media, then removes the file, and what else there may be under its name:
+  /// pictures, and what a kill left of their writing or of a new file.
+  func destroyMedia(of mediaContentKey: String, hasMore: Bool = true) throws(KollusError) {
+    do throws(SystemError) {
+      try SealedFile.destroy(mediaPath(of: mediaContentKey))
+      let name = Self.mediaName(of: mediaContentKey)
+      let names = hasMore && SealedFile.exists(mediaPath) ? try Files.names(in: mediaPath) : []
+      for leftover in names where leftover.hasPrefix("\(name).") { try Files.remove("\(mediaPath)/\(leftover)") }
+    } catch {
+      throw KollusError(error).of(mediaContentKey)
+    }
+  }
+
+  /// Writes the number of a licence into the media file; a file that is gone has none to keep.
+  func keepGeneration(_ generation: Int64, of mediaContentKey: String) throws(KollusError) {
+    do throws(SystemError) {
+      try GenerationSlot.write(generation, to: mediaPath(of: mediaContentKey), key: identity.generationKey)
+    } catch {
+      throw KollusError(error).of(mediaContentKey)
+    }
+  }
+}
