@@ -11,7 +11,8 @@ package enum Kollus {
 
   static let commands: [any Command.Type] = [
     DownloadCommand.self, ListCommand.self, ShowCommand.self, ExportCommand.self, VerifyCommand.self,
-    RenewCommand.self, PlayCheckCommand.self, RemoveCommand.self, ConfigCommand.self, IdentityCommand.self, CompletionsCommand.self,
+    RenewCommand.self, PlayCheckCommand.self, RemoveCommand.self, ConfigCommand.self, IdentityCommand.self,
+    CompletionsCommand.self,
   ]
 
   /// Every declared command, for parsing, help and completion.

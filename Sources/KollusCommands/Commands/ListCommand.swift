@@ -19,7 +19,8 @@ struct ListCommand: Command {
 
   static let expired = Input<Bool>.flag("expired", help: "Only contents whose licence does not allow a play.")
   static let expiring = Input<TimeSpan?>.option(
-    "expiring", nil, "TIME", help: "Only contents whose licence will soon run out: within TIME, or with the next play.")
+    "expiring", nil, "TIME",
+    help: "Only contents whose licence will soon run out: within TIME, or with the next play.")
 
   static let spec = CommandSpec(
     "list", "List the contents of the library.",
@@ -28,7 +29,10 @@ struct ListCommand: Command {
       scheme.declaration, states.declaration, recent.declaration, expired.declaration, expiring.declaration,
       sort.declaration, folder.declaration,
     ],
-    examples: ["kollus list --expiring 7d", "kollus list", "kollus list --state failed --json", "kollus list --recent --sort time"])
+    examples: [
+      "kollus list --expiring 7d", "kollus list", "kollus list --state failed --json",
+      "kollus list --recent --sort time",
+    ])
 
   var selection = Library.Selection()
   var isRecent: Bool
@@ -77,7 +81,8 @@ struct ListCommand: Command {
   }
 
   /// Whether a content is wanted by what its licence allows.
-  private func isWanted(_ content: Content, _ verdict: Verdict, _ ledger: TimeLedger?, at now: Double) -> Bool {
+  private func isWanted(_ content: Content, _ verdict: Verdict, _ ledger: TimeLedger?, at now: Double) -> Bool
+  {
     guard isExpired || expiring != nil else { return true }
     if isExpired, !verdict.mayPlay { return true }
     guard let expiring, verdict.mayPlay, let licence = content.licence?.licence else { return false }
@@ -115,7 +120,8 @@ struct ListCommand: Command {
       let size = ByteCountText(content.fileSize).description
       let progress = content.isDownloaded ? size : "\(content.progress.percent)% of \(size)"
       rows.append([
-        content.mediaContentKey, content.state.rawValue, progress, Self.licence(content, verdict), content.folder,
+        content.mediaContentKey, content.state.rawValue, progress, Self.licence(content, verdict),
+        content.folder,
         content.title,
       ])
     }

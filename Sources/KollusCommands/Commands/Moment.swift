@@ -30,7 +30,8 @@ struct Moment: Sendable, Equatable, ArgumentValue, CustomStringConvertible {
       meaning = .time(time)
     } else {
       throw UsageError(
-        "'\(argument)' is not a date", hint: "write 2026-12-24, 2026-12-24T18:00, 2026-12-24T09:00:00Z, or a span such as 7d")
+        "'\(argument)' is not a date",
+        hint: "write 2026-12-24, 2026-12-24T18:00, 2026-12-24T09:00:00Z, or a span such as 7d")
     }
   }
 
@@ -47,10 +48,12 @@ struct Moment: Sendable, Equatable, ArgumentValue, CustomStringConvertible {
     }
     guard let (clock, offset) = zone(halves[1]) else { return nil }
     let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2 || parts.count == 3, let hour = number(parts[0], 2), let minute = number(parts[1], 2),
+    guard parts.count == 2 || parts.count == 3, let hour = number(parts[0], 2),
+      let minute = number(parts[1], 2),
       let second = parts.count == 3 ? number(parts[2], 2) : 0,
       let seconds = WallClock.seconds(
-        year: year, month: month, day: day, hour: hour, minute: minute, second: second, isLocal: offset == nil)
+        year: year, month: month, day: day, hour: hour, minute: minute, second: second, isLocal: offset == nil
+      )
     else { return nil }
     return seconds - (offset ?? 0)
   }
@@ -60,7 +63,8 @@ struct Moment: Sendable, Equatable, ArgumentValue, CustomStringConvertible {
     if text.hasSuffix("Z") { return (text.dropLast(), 0) }
     guard let sign = text.lastIndex(where: { $0 == "+" || $0 == "-" }) else { return (text, nil) }
     let parts = text[text.index(after: sign)...].split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, let hours = number(parts[0], 2), let minutes = number(parts[1], 2), hours < 24, minutes < 60
+    guard parts.count == 2, let hours = number(parts[0], 2), let minutes = number(parts[1], 2), hours < 24,
+      minutes < 60
     else { return nil }
     let offset = Int64(hours) * 3_600 + Int64(minutes) * 60
     return (text[..<sign], text[sign] == "-" ? -offset : offset)

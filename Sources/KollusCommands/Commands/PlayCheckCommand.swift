@@ -7,10 +7,12 @@ import TerminalKit
 /// `kollus play-check`: whether contents may be played now, and whether they will last a trip.
 struct PlayCheckCommand: Command {
   static let keys = Input<[String]>.positionals("KEY", minimum: 1, help: "Media content keys.")
-  static let renew = Input<Bool>.flag("renew", help: "First renew those that do not play, where that can help.")
+  static let renew = Input<Bool>.flag(
+    "renew", help: "First renew those that do not play, where that can help.")
   static let deep = Input<Bool>.flag("deep", help: "Read and check every stored segment.")
   static let until = Input<Moment?>.option(
-    "until", nil, "DATE", help: "Also say whether it will last till then: 2026-12-24, 2026-12-24T18:00, or 7d.")
+    "until", nil, "DATE",
+    help: "Also say whether it will last till then: 2026-12-24, 2026-12-24T18:00, or 7d.")
   static let plays = Input<Int64?>.option("plays", nil, "N", help: "Also say whether N plays are left.")
   static let watch = Input<TimeSpan?>.option(
     "watch", nil, "TIME", help: "Also say whether so much play time is left, such as 2h.")
@@ -23,7 +25,8 @@ struct PlayCheckCommand: Command {
       one that is damaged or not downloaded. A date without a time means the end of that day; without a zone it is local.
       """,
     inputs: [
-      keys.declaration, renew.declaration, deep.declaration, until.declaration, plays.declaration, watch.declaration,
+      keys.declaration, renew.declaration, deep.declaration, until.declaration, plays.declaration,
+      watch.declaration,
     ],
     examples: [
       "kollus play-check AbCd1234", "kollus play-check AbCd1234 --renew --json",
@@ -141,7 +144,8 @@ struct PlayCheckCommand: Command {
     guard !session.common.json, !session.common.quiet,
       let answer = try await session.context.ask("\(key): \(reason.terminalSafe). Renew the licence? [Y/n] ")
     else {
-      session.say("\(key): the licence asks for a question before it is renewed; nobody is there to answer, going on")
+      session.say(
+        "\(key): the licence asks for a question before it is renewed; nobody is there to answer, going on")
       return true
     }
     return !["n", "no", "아니요", "いいえ"].contains(answer.lowercased().filter { !$0.isWhitespace })
@@ -181,7 +185,8 @@ struct PlayCheckCommand: Command {
         session.say("\(key): may be played\(licence)")
       } else {
         let reasons = (finding.verdict?.reasons ?? []) + (finding.shortfalls ?? [])
-        let what = finding.verdict?.mayPlay ?? false ? "may be played now, but will not last" : "may not be played"
+        let what =
+          finding.verdict?.mayPlay ?? false ? "may be played now, but will not last" : "may not be played"
         var lines = ["\(key): \(what)"] + reasons.map { "  \($0.message.terminalSafe) (\($0.code))" }
         if let hint = reasons.first?.hint { lines.append("  hint: \(hint)") }
         // A refusal is what a person must act on, so it is told with --quiet too.
@@ -192,7 +197,8 @@ struct PlayCheckCommand: Command {
 
   private func write(_ finding: Finding, to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.member("mediaContentKey", finding.error?.kind == .unknownContent ? finding.key.withoutTokens : finding.key)
+    writer.member(
+      "mediaContentKey", finding.error?.kind == .unknownContent ? finding.key.withoutTokens : finding.key)
     writer.member("mayPlay", finding.verdict?.mayPlay ?? false)
     writer.member("code", finding.verdict?.code ?? finding.error?.code ?? 0)
     writer.name("reasons")

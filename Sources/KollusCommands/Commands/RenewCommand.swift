@@ -13,8 +13,10 @@ struct RenewCommand: Command {
   static let within = Input<String?>.option(
     "within", nil, "TIME", help: "How soon an expiry must be to be renewed now; 72h unless configured.")
   static let splay = Input<TimeSpan?>.option(
-    "splay", nil, "TIME", help: "Begin at a random moment within TIME, so that many machines do not call at once.")
-  static let dryRun = Input<Bool>.flag("dry-run", "n", help: "Say what would be renewed, and why; send nothing.")
+    "splay", nil, "TIME",
+    help: "Begin at a random moment within TIME, so that many machines do not call at once.")
+  static let dryRun = Input<Bool>.flag(
+    "dry-run", "n", help: "Say what would be renewed, and why; send nothing.")
 
   static let spec = CommandSpec(
     "renew", "Renew licences by the DRM callback.",
@@ -28,7 +30,8 @@ struct RenewCommand: Command {
       dryRun.declaration,
     ],
     examples: [
-      "kollus renew", "kollus renew AbCd1234", "kollus renew --all --splay 30m --quiet", "kollus renew --dry-run",
+      "kollus renew", "kollus renew AbCd1234", "kollus renew --all --splay 30m --quiet",
+      "kollus renew --dry-run",
     ])
 
   var scope: RenewalScope
@@ -94,7 +97,8 @@ struct RenewCommand: Command {
         }
         guard content.isDownloaded else {
           throw KollusError(
-            .badData, code: KollusCode.notComplete, "the content is not downloaded (\(content.state.rawValue))",
+            .badData, code: KollusCode.notComplete,
+            "the content is not downloaded (\(content.state.rawValue))",
             hint: "download it first", mediaContentKey: key)
         }
         wanted.append(key)
@@ -113,7 +117,8 @@ struct RenewCommand: Command {
     try await renewer.plan(scope) { candidate in
       count.withLock { $0 += 1 }
       guard let array else {
-        session.say("\(candidate.mediaContentKey.terminalSafe): would be renewed, \(candidate.reason.terminalSafe)")
+        session.say(
+          "\(candidate.mediaContentKey.terminalSafe): would be renewed, \(candidate.reason.terminalSafe)")
         return
       }
       array.append { writer in

@@ -29,7 +29,8 @@ struct ShowCommand: Command {
       return ExitStatus.done
     }
     let exchange = try await library.lastExchange(of: content.id)
-    let lines = Self.lines(content, mediaPath: library.home.mediaPath) + Self.lines(content, verdict, exchange)
+    let lines =
+      Self.lines(content, mediaPath: library.home.mediaPath) + Self.lines(content, verdict, exchange)
     for (name, value) in lines where !value.isEmpty {
       session.show("\(name.padded(toWidth: 16))\(value.terminalSafe)\n")
     }

@@ -49,7 +49,8 @@ extension ByteSize: ArgumentValue {
 extension TimeSpan: ArgumentValue {
   package init(argument: String) throws(UsageError) {
     guard let span = TimeSpan(argument) else {
-      throw UsageError("'\(argument)' is not a duration", hint: "write seconds, or one like 30s, 10m, 72h, 7d")
+      throw UsageError(
+        "'\(argument)' is not a duration", hint: "write seconds, or one like 30s, 10m, 72h, 7d")
     }
     self = span
   }

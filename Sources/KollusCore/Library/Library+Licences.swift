@@ -52,7 +52,8 @@ extension Library {
 
   /// The last exchange of a content with the DRM callback.
   package func lastExchange(of id: Int64) throws(KollusError) -> LastExchange? {
-    let sql = "SELECT kind, asked_at, answered_at, error_kind, error_code, error_message FROM exchange WHERE content_id = ?"
+    let sql =
+      "SELECT kind, asked_at, answered_at, error_kind, error_code, error_message FROM exchange WHERE content_id = ?"
     do throws(SQLiteError) {
       return try db.withStatement(sql) { row throws(SQLiteError) in
         try row.bind([.integer(id)])
@@ -106,7 +107,9 @@ extension Library {
     let (id, key) = (content.id, content.mediaContentKey)
     return try await record(.durable) { db throws(SQLiteError) in
       _ = try db.take(clock, identity)
-      guard let stored = try db.licence(of: id), stored.seal(of: key, by: identity) != .broken else { return nil }
+      guard let stored = try db.licence(of: id), stored.seal(of: key, by: identity) != .broken else {
+        return nil
+      }
       try db.write(change(stored.licence), isComplete: true, after: stored.generation, of: content, identity)
       try db.noteAnswer(of: id, kind: .complete, at: clock.device, batch: 0, error)
       try db.setReady(id, at: clock.device, stamp: stamp)
@@ -122,7 +125,8 @@ extension Library {
   }
 
   /// The server wants the content deleted: from here on it is not ready, whatever happens next.
-  func setDeleted(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError) async throws
+  func setDeleted(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError)
+    async throws
   {
     let identity = home.identity
     try await record(.durable) { db throws(SQLiteError) in
@@ -188,7 +192,8 @@ extension Connection {
   /// Makes `licence` the content's, with the number that follows `generation`.
   @discardableResult
   borrowing func write(
-    _ licence: Licence, isComplete: Bool, after generation: Int64, of content: Content, _ identity: DeviceIdentity
+    _ licence: Licence, isComplete: Bool, after generation: Int64, of content: Content,
+    _ identity: DeviceIdentity
   ) throws(SQLiteError) -> LicenceRecord {
     let record = LicenceRecord(
       licence, generation: max(0, min(generation, 1 << 60)) + 1, isComplete: isComplete,
@@ -230,6 +235,7 @@ extension Connection {
       """
       UPDATE content SET state = 'failed', download_size = 0, error_kind = ?, error_code = ?, error_message = ?
       WHERE id = ?
-      """, .text(error.kind.rawValue), .integer(Int64(error.code)), .text(error.message), .integer(content.id))
+      """, .text(error.kind.rawValue), .integer(Int64(error.code)), .text(error.message), .integer(content.id)
+    )
   }
 }

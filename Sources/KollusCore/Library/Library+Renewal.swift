@@ -54,13 +54,16 @@ extension Library {
 
   /// Shows what `scope` means now, each with what speaks for a renewal.
   func forEachDue(
-    _ scope: RenewalScope, within seconds: Int64, at device: Int64, _ body: @Sendable (RenewalSubject, String) -> Void
+    _ scope: RenewalScope, within seconds: Int64, at device: Int64,
+    _ body: @Sendable (RenewalSubject, String) -> Void
   ) throws(KollusError) {
     try search(scope, within: seconds, at: device, body)
   }
 
   /// The numbers of the contents that `scope` means now.
-  func dueContents(_ scope: RenewalScope, within seconds: Int64, at device: Int64) throws(KollusError) -> [Int64] {
+  func dueContents(_ scope: RenewalScope, within seconds: Int64, at device: Int64) throws(KollusError)
+    -> [Int64]
+  {
     var ids: [Int64] = []
     try search(scope, within: seconds, at: device) { subject, _ in ids.append(subject.content.id) }
     return ids
@@ -80,7 +83,9 @@ extension Library {
 
   /// The subjects with these numbers, in their order, as they stand now.
   func subjects(_ ids: some Collection<Int64>) throws(KollusError) -> [RenewalSubject] {
-    do throws(SQLiteError) { return try db.subjects(ids) } catch { throw KollusError(error, path: home.libraryPath) }
+    do throws(SQLiteError) { return try db.subjects(ids) } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
   }
 
   static let subjectSelect = """
@@ -126,7 +131,8 @@ extension Library {
   /// Ends a batch: nothing is left of it. Without a number all are ended.
   func closeBatch(_ id: Int64?) async throws {
     try await record { db throws(SQLiteError) in
-      try db.execute("UPDATE renewal_batch SET is_open = 0 WHERE ?1 IS NULL OR id = ?1", id.map { .integer($0) } ?? .null)
+      try db.execute(
+        "UPDATE renewal_batch SET is_open = 0 WHERE ?1 IS NULL OR id = ?1", id.map { .integer($0) } ?? .null)
     }
   }
 
@@ -140,8 +146,9 @@ extension Library {
   /// Keeps what is about to be asked, and with which session keys; what cannot be kept is not asked for.
   ///
   /// Returns the subjects as they then stand, with the keys: one that was never answered serves again.
-  func intend(_ ids: [Int64], keys: [String], batch: Int64, at time: Int64) async throws -> [(RenewalSubject, String)]
-  {
+  func intend(_ ids: [Int64], keys: [String], batch: Int64, at time: Int64) async throws -> [(
+    RenewalSubject, String
+  )] {
     try await record { db throws(SQLiteError) in
       var intents: [(RenewalSubject, String)] = []
       for subject in try db.subjects(ids) {
@@ -212,10 +219,14 @@ extension Connection {
     case .failure(let error): return RenewalEffect(error: error)
     case .success(let given): entry = given
     }
-    guard try withStatement("SELECT 1 FROM content WHERE id = ? AND mck = ? AND state = 'ready'", { row throws(SQLiteError) in
-      try row.bind([.integer(content.id), .text(content.mediaContentKey)])
-      return try row.step()
-    }) else { return RenewalEffect(error: Downloader.removed) }
+    guard
+      try withStatement(
+        "SELECT 1 FROM content WHERE id = ? AND mck = ? AND state = 'ready'",
+        { row throws(SQLiteError) in
+          try row.bind([.integer(content.id), .text(content.mediaContentKey)])
+          return try row.step()
+        })
+    else { return RenewalEffect(error: Downloader.removed) }
     let stored = try licence(of: content.id)
     let trusted = stored.flatMap { record -> Licence? in
       let isWhole = record.seal(of: content.mediaContentKey, by: identity) != .broken
@@ -261,7 +272,8 @@ extension RenewalSubject {
     isAnswered = !row.isNull(at: 12)
     failure = row.text(at: 13).map { kind in
       KollusError(
-        KollusError.Kind(rawValue: kind) ?? .internalFailure, code: Int(truncatingIfNeeded: row.integer(at: 14)),
+        KollusError.Kind(rawValue: kind) ?? .internalFailure,
+        code: Int(truncatingIfNeeded: row.integer(at: 14)),
         row.text(at: 15) ?? "", mediaContentKey: content.mediaContentKey)
     }
   }

@@ -6,7 +6,9 @@ extension Library {
   /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
   package func tidy(_ sink: any EventSink) async throws {
     guard let names = try? Files.names(in: home.mediaPath) else { return }
-    for key in try deletedContents() where names.contains(Home.mediaName(of: key)) { try home.destroyMedia(of: key) }
+    for key in try deletedContents() where names.contains(Home.mediaName(of: key)) {
+      try home.destroyMedia(of: key)
+    }
     let gone = try readyContents(outside: Set(names))
     guard !gone.isEmpty else { return }
     try await setMissing(gone.map(\.id))

@@ -50,7 +50,8 @@ package actor Library {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Opens the library of `home`, making or migrating it; one written by a newer version is refused.
-  package init(_ home: Home, now: @escaping @Sendable () -> Double = { WallClock.now() }) throws(KollusError) {
+  package init(_ home: Home, now: @escaping @Sendable () -> Double = { WallClock.now() }) throws(KollusError)
+  {
     (self.home, self.now) = (home, now)
     executor = QueueExecutor(label: "kollus.library")
     db = try Self.open(home)

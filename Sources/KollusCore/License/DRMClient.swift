@@ -18,9 +18,14 @@ struct DRMClient: Sendable {
   private let engine: TransferEngine
   private let settings: Settings
   private let keys: SecurityKeys
+  /// The device clock, in seconds since 1970.
+  private let now: @Sendable () -> Double
 
-  init(engine: TransferEngine, settings: Settings, keys: SecurityKeys) {
-    (self.engine, self.settings, self.keys) = (engine, settings, keys)
+  init(
+    engine: TransferEngine, settings: Settings, keys: SecurityKeys,
+    now: @escaping @Sendable () -> Double = { WallClock.now() }
+  ) {
+    (self.engine, self.settings, self.keys, self.now) = (engine, settings, keys, now)
   }
 
   /// Sends all items in one request, the same bytes again when nobody answers; `waiting` is told before each
@@ -63,7 +68,7 @@ struct DRMClient: Sendable {
   ) async throws -> (answer: (head: ResponseHead, body: [UInt8]), deviceTime: Double) {
     var patience = Patience(retries: settings.retries)
     while true {
-      let receiver = AnswerReceiver()
+      let receiver = AnswerReceiver(now: now)
       let failure: KollusError
       do {
         let head = try await engine.perform(request, into: receiver)
@@ -72,7 +77,7 @@ struct DRMClient: Sendable {
         failure = Self.failure(error, receiver, request.address)
       }
       guard failure.kind == .tryLater else { throw failure }
-      let now = WallClock.now()
+      let now = now()
       let asked = receiver.head.flatMap { RetryAfter.time($0, now: now) }
       let notBefore = asked.flatMap { $0 > now ? min($0, now + Self.longestRefusal) : nil }
       guard let delay = patience.next(notBefore: notBefore, now: now) else {
@@ -142,6 +147,9 @@ private final class AnswerReceiver: BodyReceiver {
   }
 
   private let state = Mutex(State())
+  private let now: @Sendable () -> Double
+
+  init(now: @escaping @Sendable () -> Double) { self.now = now }
 
   var head: ResponseHead? { state.withLock { $0.head } }
   /// When the head came.
@@ -152,7 +160,7 @@ private final class AnswerReceiver: BodyReceiver {
 
   func begin(_ head: ResponseHead) -> Bool {
     state.withLock { state in
-      (state.head, state.deviceTime) = (head, WallClock.now())
+      (state.head, state.deviceTime) = (head, now())
       return head.status == 200
     }
   }

@@ -30,7 +30,8 @@ enum GenerationSlot {
     try file.setModified(stamp)
   }
 
-  private static func open(_ path: String, _ flags: Int32) throws(SystemError) -> (File, identifier: [UInt8])? {
+  private static func open(_ path: String, _ flags: Int32) throws(SystemError) -> (File, identifier: [UInt8])?
+  {
     do throws(SystemError) {
       let file = try File(path, flags)
       let head = try file.read(48, at: 0)
@@ -52,7 +53,9 @@ enum GenerationSlot {
       guard slot.count == length, slot.contains(where: { $0 != 0 }) else { continue }
       isWritten = true
       let number = Array(slot[..<8])
-      guard HMAC.isValid(Array(slot[8...]), for: message(identifier, index, number), key: key) else { continue }
+      guard HMAC.isValid(Array(slot[8...]), for: message(identifier, index, number), key: key) else {
+        continue
+      }
       found.append(number.reversed().reduce(0) { $0 << 8 | Int64($1) })
     }
     return isWritten && found.isEmpty ? nil : found

@@ -57,7 +57,8 @@ extension Licence {
     guard answer.isAllowed else {
       return .refuse(
         KollusError(
-          .licence, code: KollusCode.playRefused, answer.text(or: "the customer's server refuses this content"))
+          .licence, code: KollusCode.playRefused,
+          answer.text(or: "the customer's server refuses this content"))
       )
     }
     var licence = self

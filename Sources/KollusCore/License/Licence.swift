@@ -65,7 +65,9 @@ extension Licence {
     var parts: [String] = []
     if let date = expirationDate.value { parts.append("until \(WallClock.text(date))") }
     if plays.limit.value != nil { parts.append("\(plays.left) of \(plays.maximum) plays left") }
-    if playTime.limit.value != nil { parts.append("\(playTime.left) of \(playTime.maximum) s of play time left") }
+    if playTime.limit.value != nil {
+      parts.append("\(playTime.left) of \(playTime.maximum) s of play time left")
+    }
     return parts.isEmpty ? "no limit" : parts.joined(separator: ", ")
   }
 }

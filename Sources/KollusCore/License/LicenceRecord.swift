@@ -21,8 +21,10 @@ package struct LicenceRecord: Sendable, Equatable {
   private(set) var code: [UInt8] = []
 
   /// A record of this home, sealed for the content with this key.
-  init(_ licence: Licence, generation: Int64, isComplete: Bool, of mediaContentKey: String, by identity: DeviceIdentity)
-  {
+  init(
+    _ licence: Licence, generation: Int64, isComplete: Bool, of mediaContentKey: String,
+    by identity: DeviceIdentity
+  ) {
     (self.licence, self.generation, self.isComplete) = (licence, generation, isComplete)
     playerID = identity.playerID
     code = HMAC.sha256(message(mediaContentKey), key: identity.licenceKey).bytes

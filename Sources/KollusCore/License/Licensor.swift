@@ -11,9 +11,10 @@ struct Licensor: Sendable {
   /// What this program calls the device (`device_name`); nothing in it tells one machine from another.
   static let deviceName = "linux/kollus"
 
-  init(library: Library, settings: Settings, sink: any EventSink, engine: TransferEngine, keys: SecurityKeys) {
+  init(library: Library, settings: Settings, sink: any EventSink, engine: TransferEngine, keys: SecurityKeys)
+  {
     (self.library, self.settings, self.sink) = (library, settings, sink)
-    client = DRMClient(engine: engine, settings: settings, keys: keys)
+    client = DRMClient(engine: engine, settings: settings, keys: keys, now: library.now)
   }
 
   /// Where a content's callback is: the origin's word, else the configuration's.
@@ -21,8 +22,10 @@ struct Licensor: Sendable {
     let text = content.drmCallback.isEmpty ? settings.drmCallback ?? "" : content.drmCallback
     guard !text.isEmpty else {
       throw KollusError(
-        .configuration, code: KollusCode.answerEmpty, "the content needs a licence and no DRM callback is known for it",
-        hint: "set 'drmCallback' in the configuration, or download it again", mediaContentKey: content.mediaContentKey)
+        .configuration, code: KollusCode.answerEmpty,
+        "the content needs a licence and no DRM callback is known for it",
+        hint: "set 'drmCallback' in the configuration, or download it again",
+        mediaContentKey: content.mediaContentKey)
     }
     guard let address = WebAddress(text) else {
       throw KollusError(
@@ -105,7 +108,9 @@ struct Licensor: Sendable {
   }
 
   /// Destroys the key, then the file, and only then tells (PROTO §2.5).
-  private func delete(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError) async throws {
+  private func delete(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError)
+    async throws
+  {
     try await library.setDeleted(content, clock, kind: kind, error)
     try library.home.destroyMedia(of: content.mediaContentKey)
     tellDeletion(of: content.mediaContentKey, error)
@@ -159,7 +164,9 @@ extension Home {
       try SealedFile.destroy(mediaPath(of: mediaContentKey))
       let name = Self.mediaName(of: mediaContentKey)
       let names = hasMore && SealedFile.exists(mediaPath) ? try Files.names(in: mediaPath) : []
-      for leftover in names where leftover.hasPrefix("\(name).") { try Files.remove("\(mediaPath)/\(leftover)") }
+      for leftover in names where leftover.hasPrefix("\(name).") {
+        try Files.remove("\(mediaPath)/\(leftover)")
+      }
     } catch {
       throw KollusError(error).of(mediaContentKey)
     }

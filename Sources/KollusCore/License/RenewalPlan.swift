@@ -35,7 +35,9 @@ extension Licence {
       return "\(name) in \(max(0, date - now)) s"
     }
     if plays.limit.value != nil, plays.left <= 1 { return "\(plays.left) play left" }
-    if playTime.limit.value != nil, Double(playTime.left) < duration { return "\(playTime.left) s of play time left" }
+    if playTime.limit.value != nil, Double(playTime.left) < duration {
+      return "\(playTime.left) s of play time left"
+    }
     return nil
   }
 }
@@ -43,10 +45,13 @@ extension Licence {
 extension Library {
   /// The verdict on the licence of a content whose file is there; `fileGeneration` is the number in the file.
   nonisolated func verdict(
-    _ content: Content, fileGeneration: Int64?, _ file: Verdict.FileState = .unknown, ledger: TimeLedger?, at device: Int64
+    _ content: Content, fileGeneration: Int64?, _ file: Verdict.FileState = .unknown, ledger: TimeLedger?,
+    at device: Int64
   ) -> Verdict {
     var holding = content.holding(by: home.identity)
-    if case .held = holding, let how = content.licence?.contradiction(by: fileGeneration) { holding = .altered(how) }
+    if case .held = holding, let how = content.licence?.contradiction(by: fileGeneration) {
+      holding = .altered(how)
+    }
     if case .notNeeded = holding, let fileGeneration, fileGeneration > 0 { holding = .absent }
     return Verdict(
       .init(state: content.state, file: file, holding: holding, ledger: ledger), at: device)
@@ -60,7 +65,8 @@ extension Library {
 
   /// Why `scope` means this subject; `nil` when it does not.
   nonisolated func reason(
-    for subject: RenewalSubject, in scope: RenewalScope, within seconds: Int64, ledger: TimeLedger?, at device: Int64
+    for subject: RenewalSubject, in scope: RenewalScope, within seconds: Int64, ledger: TimeLedger?,
+    at device: Int64
   ) -> String? {
     let content = subject.content
     switch scope {

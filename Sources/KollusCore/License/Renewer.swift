@@ -72,7 +72,8 @@ package struct Renewer: Sendable {
   /// A second renewer waits for the first, and what that one renewed counts as done. A run of the scopes `due` and
   /// `all` that failed in part is gone on with for an hour: only what is left is asked for.
   /// Throws `tryLater` when the other one does not end, `interrupted` when the task was cancelled.
-  package func run(_ scope: RenewalScope, settled: @escaping @Sendable (RenewalOutcome) -> Void) async throws {
+  package func run(_ scope: RenewalScope, settled: @escaping @Sendable (RenewalOutcome) -> Void) async throws
+  {
     let begin = Int64(library.now())
     var ids = try await library.dueContents(scope, within: margin, at: begin)
     let (lock, joined) = try await takeTurn()
@@ -247,7 +248,8 @@ package struct Renewer: Sendable {
   // MARK: One request
 
   private func exchange(
-    _ asks: [RenewalAsk], at address: WebAddress, batch: Int64, _ health: CallbackHealth, _ report: RenewalReport
+    _ asks: [RenewalAsk], at address: WebAddress, batch: Int64, _ health: CallbackHealth,
+    _ report: RenewalReport
   ) async throws {
     let reply: DRMReply
     do {
@@ -263,7 +265,8 @@ package struct Renewer: Sendable {
     } catch {
       let unanswered = error as? DRMClient.Unanswered
       if let unanswered { health.note(unanswered, of: address) }
-      try await conclude(asks, unanswered?.error ?? KollusError(any: error), notBefore: unanswered?.notBefore, report)
+      try await conclude(
+        asks, unanswered?.error ?? KollusError(any: error), notBefore: unanswered?.notBefore, report)
       return
     }
     let answers = zip(asks, reply.results).map { ask, result in
@@ -340,7 +343,8 @@ private final class RenewalReport: Sendable {
       if outcome.error != nil { state.failures += 1 }
       sink.emit(
         .drmUpdate(
-          cur: state.current, count: state.count, mediaContentKey: outcome.mediaContentKey, error: outcome.error))
+          cur: state.current, count: state.count, mediaContentKey: outcome.mediaContentKey,
+          error: outcome.error))
       settled(outcome)
     }
   }
@@ -364,7 +368,9 @@ private final class CallbackHealth: Sendable {
       state.misses += 1
       // A status is an answer of sorts: another request may fare better. Silence is not, and patience was asked for.
       let isSilent = KollusCode.drmCallbackBase - unanswered.error.code < 100
-      if unanswered.notBefore != nil || isSilent && state.misses >= Self.patience { state.refusal = unanswered }
+      if unanswered.notBefore != nil || isSilent && state.misses >= Self.patience {
+        state.refusal = unanswered
+      }
       states[address] = state
     }
   }

@@ -167,7 +167,8 @@ extension Verdict {
       case .forced: self.init(.forced, code, "the customer's server has expired it", hint)
       case .deletion:
         self.init(
-          .forced, code, "the customer's server had it deleted", "ask the customer; download it again if allowed")
+          .forced, code, "the customer's server had it deleted",
+          "ask the customer; download it again if allowed")
       case .checkDate:
         self.init(.checkDate, code, "the server had to be asked before \(Self.text(licence.checkDate))", hint)
       case .date: self.init(.date, code, "the licence ended at \(Self.text(licence.expirationDate))", hint)
@@ -196,7 +197,8 @@ extension Verdict {
     }
 
     static let alwaysOnline = Reason(
-      .network, KollusCode.playRefused, "the server must be asked before each play", "keep the network at hand")
+      .network, KollusCode.playRefused, "the server must be asked before each play",
+      "keep the network at hand")
 
     private static let beforehand = "\(Licence.renewHint) before leaving"
 
