@@ -49,7 +49,7 @@ struct PlayCheckCommand: Command {
   }
 
   func run(_ session: Session) async throws -> Int32 {
-    let settings = try session.settings()
+    let settings = renews ? try session.settings() : Settings()
     let library = try session.openLibrary()
     let display = session.display()
     defer { display.close() }

@@ -90,7 +90,7 @@ struct RenewCommand: Command {
     for key in keys where seen.insert(ExactText(key)).inserted {
       do {
         let content = try await session.content(key, in: library)
-        guard content.needsLicence || content.licence != nil else {
+        guard library.needsLicence(content) else {
           sink.emit(.note(.skipped, mediaContentKey: key, message: "it needs no licence"))
           results.add(RenewalOutcome(mediaContentKey: key, error: nil))
           continue

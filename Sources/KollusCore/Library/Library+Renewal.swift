@@ -145,13 +145,18 @@ extension Library {
 
   /// Keeps what is about to be asked, and with which session keys; what cannot be kept is not asked for.
   ///
-  /// Returns the subjects as they then stand, with the keys: one that was never answered serves again.
-  func intend(_ ids: [Int64], keys: [String], batch: Int64, at time: Int64) async throws -> [(
-    RenewalSubject, String
-  )] {
+  /// Returns the subjects as they then stand, with the keys: one that was never answered serves again. A subject whose
+  /// server asked for patience has none, and is not to be asked for.
+  func intend(_ ids: [Int64], keys: [String], batch: Int64, at time: Int64) async throws
+    -> [(RenewalSubject, String?)]
+  {
     try await record { db throws(SQLiteError) in
-      var intents: [(RenewalSubject, String)] = []
+      var intents: [(RenewalSubject, String?)] = []
       for subject in try db.subjects(ids) {
+        guard subject.notBefore <= time else {
+          intents.append((subject, nil))
+          continue
+        }
         let key = subject.sessionKey ?? keys[min(intents.count, keys.count - 1)]
         try db.execute(
           """

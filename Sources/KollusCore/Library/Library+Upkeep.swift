@@ -91,7 +91,7 @@ extension Library {
   /// Throws `licence` for a content with a DRM callback, `badData` for a damaged one.
   package nonisolated func export(_ content: Content, to output: (RawSpan) throws -> Void) throws {
     let key = content.mediaContentKey
-    guard !content.needsLicence else {
+    guard !needsLicence(content) else {
       throw KollusError(
         .licence, code: KollusCode.downloadForbidden, "a content with a DRM callback is not exported",
         hint: "play it instead"
@@ -104,12 +104,6 @@ extension Library {
       ).of(key)
     }
     let file = try home.openMedia(of: content)
-    guard !file.namesCallback else {
-      throw KollusError(
-        .licence, code: KollusCode.downloadForbidden, "a content with a DRM callback is not exported",
-        hint: "play it instead"
-      ).of(key)
-    }
     try file.forEachSegment(output)
   }
 

@@ -35,6 +35,15 @@ extension Library {
       content, fileGeneration: fileGeneration(of: content.mediaContentKey), file, ledger: ledger, at: device)
   }
 
+  /// Whether the content was ever under a DRM callback, by all that remembers it: its row, its licence, the
+  /// header and the licence number in its file.
+  package nonisolated func needsLicence(_ content: Content) -> Bool {
+    if content.needsLicence || content.licence != nil { return true }
+    if let generation = fileGeneration(of: content.mediaContentKey), generation > 0 { return true }
+    // What cannot be opened cannot be played either.
+    return (try? home.openMedia(of: content).namesCallback) ?? false
+  }
+
   /// The verdict on all but the media file, for lists.
   package nonisolated func licenceVerdict(_ content: Content, ledger: TimeLedger?) -> Verdict {
     Verdict(

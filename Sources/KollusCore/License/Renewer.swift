@@ -213,6 +213,12 @@ package struct Renewer: Sendable {
       let content = subject.content
       do throws(KollusError) {
         guard content.state == .ready else { throw Downloader.removed }
+        guard let key else {
+          throw KollusError(
+            .tryLater, code: subject.failure?.code ?? 0,
+            "the server asked not to be called before \(WallClock.text(subject.notBefore))",
+            hint: "run the same command again after that")
+        }
         let address = try licensor.callback(of: content)
         let ask = RenewalAsk(
           subject: subject, sessionKey: key, item: item(content, sessionKey: key, now: now),
@@ -220,7 +226,7 @@ package struct Renewer: Sendable {
         if groups[address] == nil { order.append(address) }
         groups[address, default: []].append(ask)
       } catch {
-        try await library.noteUnanswered([content.id], error, notBefore: 0)
+        try await library.noteUnanswered([content.id], error, notBefore: key == nil ? subject.notBefore : 0)
         report.tell(
           RenewalOutcome(mediaContentKey: content.mediaContentKey, error: error.of(content.mediaContentKey)))
       }
