@@ -62,18 +62,30 @@ package struct WebAddress: Hashable, Sendable {
 
   /// One path segment, with everything but unreserved characters percent-encoded.
   package static func encode(_ segment: String) -> String {
-    var encoded = ""
-    for byte in segment.utf8 {
+    if segment == "." || segment == ".." { return segment.utf8.map { _ in "%2E" }.joined() }
+    return String(decoding: encode(Array(segment.utf8)), as: UTF8.self)
+  }
+
+  /// Bytes of a form or a path, with everything but unreserved characters percent-encoded.
+  package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(bytes.count + bytes.count / 2)
+    for byte in bytes {
       switch byte {
       case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      case UInt8(ascii: ".") where segment != "." && segment != "..": encoded += "."
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"),
+        UInt8(ascii: "."):
+        encoded.append(byte)
       default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        encoded += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+        encoded.append(UInt8(ascii: "%"))
+        encoded.append(digit(byte >> 4))
+        encoded.append(digit(byte & 15))
       }
     }
     return encoded
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
   }
 }

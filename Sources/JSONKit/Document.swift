@@ -36,11 +36,17 @@ final class Document: Sendable {
 
   /// Whether a string token says exactly these scalars; unlike `==` on `String`, it does not compare meaning.
   func says(_ token: Token, _ text: String) -> Bool {
-    let content = bytes[token.start + 1..<token.end - 1]
+    let (start, end) = (token.start + 1, token.end - 1)
     guard token.isEscaped else {
-      return content.count == text.utf8.count && content.elementsEqual(text.utf8)
+      guard end - start == text.utf8.count else { return false }
+      var position = start
+      for byte in text.utf8 {
+        guard bytes[position] == byte else { return false }
+        position += 1
+      }
+      return true
     }
-    return unescaped(content).elementsEqual(text.utf8)
+    return unescaped(bytes[start..<end]).elementsEqual(text.utf8)
   }
 
   private func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {

@@ -19,8 +19,11 @@ package enum Base64 {
   ///
   /// `nil` for anything else: white space, padding of the wrong length, both alphabets in one text, or a last
   /// digit with bits that no byte uses (so no two texts of one alphabet and padding mean the same bytes).
-  package static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    var digits = Array(text.utf8)
+  package static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)[...]) }
+
+  /// Reads a text given by its bytes, as `decode` does for a string.
+  package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    var digits = text
     if digits.count % 4 == 0 {
       for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
     }

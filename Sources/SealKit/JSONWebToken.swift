@@ -47,16 +47,17 @@ package struct JSONWebToken: Sendable {
 private struct Parts {
   /// What the signature is over: header and payload as they were written.
   let signed: [UInt8]
-  let payload: Substring
+  private let payload: ArraySlice<UInt8>
   let signature: [UInt8]
 
   init(_ token: some StringProtocol) throws(JSONWebToken.Failure) {
-    let parts = String(token).split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false)
+    let bytes = Array(token.utf8)
+    let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 3, !parts.contains(where: \.isEmpty) else {
       throw .malformed("a token has three parts")
     }
     guard let signature = Base64.decode(parts[2]) else { throw .malformed("the signature is not base64") }
-    signed = Array("\(parts[0]).\(parts[1])".utf8)
+    signed = Array(bytes[..<parts[1].endIndex])
     payload = parts[1]
     self.signature = signature
     try check(header: decoded(parts[0], "header"))
@@ -72,7 +73,7 @@ private struct Parts {
     }
   }
 
-  private func decoded(_ part: Substring, _ name: String) throws(JSONWebToken.Failure) -> [UInt8] {
+  private func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(JSONWebToken.Failure) -> [UInt8] {
     guard let bytes = Base64.decode(part) else { throw .malformed("the \(name) is not base64") }
     return bytes
   }

@@ -1,8 +1,8 @@
 import CurlKit
 import SQLiteKit
 
-/// What a renewal needs to know of a content.
-struct RenewalSubject: Sendable {
+/// What a renewal needs to know of a content; shared, since it is handed on many times.
+final class RenewalSubject: Sendable {
   /// Only what a request and a verdict need is filled in.
   let content: Content
   /// Of a request that was never answered: the same is asked with again.
@@ -13,6 +13,30 @@ struct RenewalSubject: Sendable {
   let batch: Int64
   let isAnswered: Bool
   let failure: KollusError?
+
+  /// Reads the columns of `Library.subjectSelect`, in their order.
+  fileprivate init(_ row: borrowing Statement) {
+    var content = Content(mediaContentKey: row.text(at: 1) ?? "")
+    content.id = row.integer(at: 0)
+    content.state = Content.State(rawValue: row.text(at: 2) ?? "") ?? .failed
+    content.duration = row.real(at: 3)
+    content.clientUserID = row.text(at: 4) ?? ""
+    content.userValues = row.text(at: 5) ?? "{}"
+    content.needsLicence = row.integer(at: 6) != 0
+    content.drmCallback = row.text(at: 7) ?? ""
+    content.title = row.text(at: 8) ?? ""
+    content.licence = LicenceRecord(row, from: 16)
+    self.content = content
+    sessionKey = row.text(at: 9)
+    (notBefore, batch) = (row.integer(at: 10), row.integer(at: 11))
+    isAnswered = !row.isNull(at: 12)
+    failure = row.text(at: 13).map { kind in
+      KollusError(
+        KollusError.Kind(rawValue: kind) ?? .internalFailure,
+        code: Int(truncatingIfNeeded: row.integer(at: 14)),
+        row.text(at: 15) ?? "", mediaContentKey: content.mediaContentKey)
+    }
+  }
 }
 
 /// What is to be done with one answer.
@@ -104,8 +128,14 @@ extension Library {
       .integer(time))
   }
 
-  /// The batch begun last.
-  func lastBatch() throws(KollusError) -> Int64? { try number("SELECT max(id) FROM renewal_batch") }
+  /// The batch that a renewer at work now is about: the last open one begun at or after a time in Unix seconds, else
+  /// the next one, which it has yet to begin.
+  func currentBatch(since time: Int64) throws(KollusError) -> Int64 {
+    try number(
+      """
+      SELECT coalesce(max(CASE WHEN is_open = 1 AND begun_at >= ? THEN id END), max(id) + 1) FROM renewal_batch
+      """, .integer(time)) ?? 1
+  }
 
   private func number(_ sql: String, _ values: Value...) throws(KollusError) -> Int64? {
     do throws(SQLiteError) {
@@ -254,32 +284,6 @@ extension Connection {
       let generation = max(stored?.generation ?? 0, answer.fileGeneration ?? 0)
       let record = try write(licence, isComplete: true, after: generation, of: content, identity)
       return RenewalEffect(record: record, error: error)
-    }
-  }
-}
-
-extension RenewalSubject {
-  /// Reads the columns of `Library.subjectSelect`, in their order.
-  fileprivate init(_ row: borrowing Statement) {
-    var content = Content(mediaContentKey: row.text(at: 1) ?? "")
-    content.id = row.integer(at: 0)
-    content.state = Content.State(rawValue: row.text(at: 2) ?? "") ?? .failed
-    content.duration = row.real(at: 3)
-    content.clientUserID = row.text(at: 4) ?? ""
-    content.userValues = row.text(at: 5) ?? "{}"
-    content.needsLicence = row.integer(at: 6) != 0
-    content.drmCallback = row.text(at: 7) ?? ""
-    content.title = row.text(at: 8) ?? ""
-    content.licence = LicenceRecord(row, from: 16)
-    self.content = content
-    sessionKey = row.text(at: 9)
-    (notBefore, batch) = (row.integer(at: 10), row.integer(at: 11))
-    isAnswered = !row.isNull(at: 12)
-    failure = row.text(at: 13).map { kind in
-      KollusError(
-        KollusError.Kind(rawValue: kind) ?? .internalFailure,
-        code: Int(truncatingIfNeeded: row.integer(at: 14)),
-        row.text(at: 15) ?? "", mediaContentKey: content.mediaContentKey)
     }
   }
 }

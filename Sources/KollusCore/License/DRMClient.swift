@@ -55,7 +55,7 @@ struct DRMClient: Sendable {
     writer.endArray()
     var request = Request(address, options: OriginClient.options(settings))
     request.method = .post(
-      body: Array("items=\(WebAddress.encode(writer.text))".utf8),
+      body: Array("items=".utf8) + WebAddress.encode(writer.bytes),
       contentType: "application/x-www-form-urlencoded; charset=UTF-8")
     request.headers = ["Accept: */*", "Accept-Encoding: identity"]
     // Answers are small: one that trickles in does not hold the caller up for hours.

@@ -101,8 +101,7 @@ private struct Reading {
     let places = Dictionary(grouping: items.indices) { ExactText(items[$0].mediaContentKey) }
     var found = [Result<DRMAnswer, JSONError>?](repeating: nil, count: items.count)
     for entry in entries {
-      let keys = entry.members.filter { $0.name.isExactly("media_content_key") }.compactMap(\.value.string)
-      for place in keys.flatMap({ places[ExactText($0)] ?? [] }) {
+      for place in Self.keys(of: entry).flatMap({ places[ExactText($0)] ?? [] }) {
         // One fault is enough, and nothing mends it.
         if case .failure = found[place] { continue }
         do throws(JSONError) {
@@ -122,6 +121,15 @@ private struct Reading {
       return found.mapError { error in
         failure(KollusCode.answerInvalid, "is not right: \(error)").of(item.mediaContentKey)
       }
+    }
+  }
+
+  /// The content an entry is about; all of them when it names several, which is none's answer.
+  private static func keys(of entry: JSON) -> [String] {
+    do throws(JSONError) {
+      return try entry.member("media_content_key")?.string.map { [$0] } ?? []
+    } catch {
+      return entry.members.filter { $0.name.isExactly("media_content_key") }.compactMap(\.value.string)
     }
   }
 

@@ -46,10 +46,11 @@ extension Library {
 
   /// The verdict on all but the media file, for lists.
   package nonisolated func licenceVerdict(_ content: Content, ledger: TimeLedger?) -> Verdict {
-    Verdict(
-      .init(
-        state: .ready, file: .unknown, holding: content.holding(by: home.identity), ledger: ledger),
-      at: Int64(now()))
+    var holding = content.holding(by: home.identity)
+    // To a content that is not ready nothing need have been granted yet: then nothing has expired.
+    if case .absent = holding, !content.isDownloaded { holding = .notNeeded }
+    return Verdict(
+      .init(state: .ready, file: .unknown, holding: holding, ledger: ledger), at: Int64(now()))
   }
 }
 

@@ -14,14 +14,16 @@ enum GenerationSlot {
   /// what it holds is not of this home.
   static func read(_ path: String, key: SymmetricKey) throws(SystemError) -> Int64? {
     guard let (file, identifier) = try open(path, O_RDONLY) else { return nil }
-    return try read(file, identifier, key).flatMap { $0.max() ?? 0 }
+    return try latest(in: file, identifier, key)
   }
 
-  /// Writes `generation`, unless the file knows it or a later one already, and leaves the file's time stamp as it was.
+  /// Writes `generation`, unless the file knows it or a later one already, and leaves the file's time stamp as
+  /// it was.
   static func write(_ generation: Int64, to path: String, key: SymmetricKey) throws(SystemError) {
     guard let (file, identifier) = try open(path, O_RDWR) else { return }
-    if let known = try read(file, identifier, key)?.max(), known >= generation { return }
     let index = Int(generation & 1)
+    // Its own place holds the number before the last, unless another process was quicker.
+    if let known = try number(at: index, in: file, identifier, key), known >= generation { return }
     let number = bytes(of: generation)
     let code = HMAC.sha256(message(identifier, index, number), key: key).bytes
     let stamp = try file.information().modified
@@ -42,23 +44,28 @@ enum GenerationSlot {
     }
   }
 
-  /// The valid numbers; `nil` when something is written there and none of it is valid.
-  private static func read(_ file: File, _ identifier: [UInt8], _ key: SymmetricKey) throws(SystemError)
-    -> [Int64]?
+  private static func latest(in file: File, _ identifier: [UInt8], _ key: SymmetricKey) throws(SystemError)
+    -> Int64?
   {
-    var found: [Int64] = []
-    var isWritten = false
-    for index in 0...1 {
-      let slot = try file.read(length, at: offset(index))
-      guard slot.count == length, slot.contains(where: { $0 != 0 }) else { continue }
-      isWritten = true
-      let number = Array(slot[..<8])
-      guard HMAC.isValid(Array(slot[8...]), for: message(identifier, index, number), key: key) else {
-        continue
-      }
-      found.append(number.reversed().reduce(0) { $0 << 8 | Int64($1) })
+    let numbers = [
+      try number(at: 0, in: file, identifier, key), try number(at: 1, in: file, identifier, key),
+    ]
+    // A torn write leaves the other place; when neither is right, nothing can be told.
+    let valid = numbers.compactMap { $0 }.max()
+    return valid == 0 && numbers.contains(nil) ? nil : valid
+  }
+
+  /// The number in one place: 0 when none was ever written, `nil` when what is there is not valid.
+  private static func number(at index: Int, in file: File, _ identifier: [UInt8], _ key: SymmetricKey)
+    throws(SystemError) -> Int64?
+  {
+    let slot = try file.read(length, at: offset(index))
+    guard slot.count == length, slot.contains(where: { $0 != 0 }) else { return 0 }
+    let number = Array(slot[..<8])
+    guard HMAC.isValid(Array(slot[8...]), for: message(identifier, index, number), key: key) else {
+      return nil
     }
-    return isWritten && found.isEmpty ? nil : found
+    return number.reversed().reduce(0) { $0 << 8 | Int64($1) }
   }
 
   private static func offset(_ index: Int) -> Int64 { Int64((1 + index) * SealedLayout.page) }

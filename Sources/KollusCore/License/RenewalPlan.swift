@@ -49,7 +49,10 @@ extension Library {
     at device: Int64
   ) -> Verdict {
     var holding = content.holding(by: home.identity)
-    if case .held = holding, let how = content.licence?.contradiction(by: fileGeneration) {
+    // Only a complete file has heard of the last licence: one that is gone or in the making tells nothing.
+    if content.isDownloaded, case .held = holding,
+      let how = content.licence?.contradiction(by: fileGeneration)
+    {
       holding = .altered(how)
     }
     if case .notNeeded = holding, let fileGeneration, fileGeneration > 0 { holding = .absent }

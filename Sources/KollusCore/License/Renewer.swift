@@ -22,9 +22,9 @@ package struct Renewer: Sendable {
   /// Requests on the wire at once.
   static let requestsInFlight = 8
   /// Requests answered, or still to be sent, that wait for a commit they share.
-  private static let requestsAhead = 64
+  private static let requestsAhead = 192
   /// Contents whose intents are kept in one commit.
-  private static let chunk = 500
+  private static let chunk = 1_000
   /// How long one that failed in part can be gone on with by the same command, in seconds.
   private static let batchLife: Int64 = 3_600
   /// Longest wait for another renewer.
@@ -110,7 +110,7 @@ package struct Renewer: Sendable {
   /// Waits until no other renewer is at work; returns the batch of the one that was.
   private func takeTurn() async throws -> (ByteLock, joined: Int64?) {
     if let lock = try library.home.renewalLock() { return (lock, nil) }
-    let joined = try await library.lastBatch() ?? 0
+    let joined = try await library.currentBatch(since: Int64(library.now()) - Self.batchLife)
     sink.emit(.note(.joined, mediaContentKey: nil, message: "another process renews; waiting for it"))
     let end = ContinuousClock.now + Self.longestWait
     while ContinuousClock.now < end {
