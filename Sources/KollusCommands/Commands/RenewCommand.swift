@@ -140,7 +140,7 @@ struct RenewCommand: Command {
 private final class RenewalResults: Sendable {
   private let session: Session
   private let array: JSONArrayPrinter?
-  private let tally = Mutex(BatchTally())
+  private let state = Mutex((tally: BatchTally(), renewed: 0))
 
   init(_ session: Session) {
     self.session = session
@@ -148,15 +148,18 @@ private final class RenewalResults: Sendable {
   }
 
   func add(_ outcome: RenewalOutcome) {
-    tally.withLock { tally in
-      tally.count += 1
-      if let error = outcome.error { tally.add(error) }
+    // One that needs no licence is left out: neither renewed nor failed.
+    let isRenewed = outcome.error == nil && outcome.licence != nil
+    state.withLock { state in
+      state.tally.count += 1
+      if isRenewed { state.renewed += 1 }
+      if let error = outcome.error { state.tally.add(error) }
     }
     guard let array else { return }
     array.append { writer in
       writer.beginObject()
       writer.member("mediaContentKey", outcome.mediaContentKey)
-      writer.member("renewed", outcome.error == nil)
+      writer.member("renewed", isRenewed)
       writer.name("error")
       if let error = outcome.error { Failure.write(error, to: &writer) } else { writer.null() }
       writer.endObject()
@@ -168,11 +171,11 @@ private final class RenewalResults: Sendable {
   @discardableResult
   func end() -> Int32 {
     array?.end()
-    let tally = tally.withLock { $0 }
+    let (tally, renewed) = state.withLock { $0 }
     if tally.count == 0 {
       session.say("nothing to renew")
     } else if tally.count > 1 {
-      session.say("\(tally.count - tally.failures) of \(tally.count) renewed")
+      session.say("\(renewed) of \(tally.count) renewed")
     }
     return tally.status
   }

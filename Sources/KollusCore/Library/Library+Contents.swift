@@ -245,9 +245,9 @@ extension Content {
     (naturalWidth, naturalHeight) = (row.integer(at: 22), row.integer(at: 23))
     (encodingProfile, contentProviderKey, clientUserID) = (text(24), text(25), text(26))
     userValues = text(27)
-    needsLicence = row.integer(at: 28) != 0
     (notBefore, fileStamp) = (row.integer(at: 29), row.integer(at: 30))
     (fileName, identity, drmCallback) = (text(31), text(32), text(33))
+    needsLicence = row.integer(at: 28) != 0 || !drmCallback.isEmpty
     licence = LicenceRecord(row, from: 34)
     if !isInRange { takeAsDamaged() }
   }

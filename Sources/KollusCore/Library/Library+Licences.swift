@@ -13,7 +13,7 @@ struct ServerClock: Sendable {
 /// How the last exchange of a content with the DRM callback went.
 package struct LastExchange: Sendable {
   package let kind: DRMItem.Kind
-  /// Unix seconds of the answer, or of the question while there is none.
+  /// Unix seconds of the answer, or of the last try.
   package let time: Int64
   package let isAnswered: Bool
   package let error: KollusError?
@@ -53,7 +53,7 @@ extension Library {
   /// The last exchange of a content with the DRM callback.
   package func lastExchange(of id: Int64) throws(KollusError) -> LastExchange? {
     let sql =
-      "SELECT kind, asked_at, answered_at, error_kind, error_code, error_message FROM exchange WHERE content_id = ?"
+      "SELECT kind, asked_at, is_answered, error_kind, error_code, error_message FROM exchange WHERE content_id = ?"
     do throws(SQLiteError) {
       return try db.withStatement(sql) { row throws(SQLiteError) in
         try row.bind([.integer(id)])
@@ -63,10 +63,8 @@ extension Library {
             KollusError.Kind(rawValue: kind) ?? .internalFailure,
             code: Int(truncatingIfNeeded: row.integer(at: 4)), row.text(at: 5) ?? "")
         }
-        let isAnswered = !row.isNull(at: 2)
         return LastExchange(
-          kind: kind, time: isAnswered ? row.integer(at: 2) : row.integer(at: 1), isAnswered: isAnswered,
-          error: error)
+          kind: kind, time: row.integer(at: 1), isAnswered: row.integer(at: 2) != 0, error: error)
       }
     } catch {
       throw KollusError(error, path: home.libraryPath)
@@ -83,7 +81,7 @@ extension Library {
       _ = try db.take(clock, identity)
       let generation = try db.licence(of: id)?.generation ?? 0
       try db.write(licence, isComplete: false, after: generation, of: content, identity)
-      try db.noteAnswer(of: id, kind: .download, at: clock.device, batch: 0, nil)
+      try db.noteExchange(of: id, kind: .download, at: clock.device, batch: 0, isAnswered: true, nil)
       try db.execute("UPDATE content SET state = 'approved' WHERE id = ?", .integer(id))
     }
   }
@@ -111,7 +109,7 @@ extension Library {
         return nil
       }
       try db.write(change(stored.licence), isComplete: true, after: stored.generation, of: content, identity)
-      try db.noteAnswer(of: id, kind: .complete, at: clock.device, batch: 0, error)
+      try db.noteExchange(of: id, kind: .complete, at: clock.device, batch: 0, isAnswered: true, error)
       try db.setReady(id, at: clock.device, stamp: stamp)
       return try db.content(key)
     }
@@ -120,7 +118,7 @@ extension Library {
   /// Notes that a call of the callback came to nothing.
   func noteFailure(of id: Int64, kind: DRMItem.Kind, at time: Int64, _ error: KollusError) async throws {
     try await record { db throws(SQLiteError) in
-      try db.noteAnswer(of: id, kind: kind, at: time, batch: 0, error)
+      try db.noteExchange(of: id, kind: kind, at: time, batch: 0, isAnswered: false, error)
     }
   }
 
@@ -132,17 +130,26 @@ extension Library {
     try await record(.durable) { db throws(SQLiteError) in
       _ = try db.take(clock, identity)
       try db.setDeleted(content, identity, error)
-      try db.noteAnswer(of: content.id, kind: kind, at: clock.device, batch: 0, error)
+      try db.noteExchange(
+        of: content.id, kind: kind, at: clock.device, batch: 0, isAnswered: true, error)
     }
   }
 
   /// Contents that a server wanted deleted, for what a kill left of them.
   func deletedContents() throws(KollusError) -> [String] {
-    let sql = "SELECT mck FROM licence JOIN content ON content.id = content_id WHERE expired = -8680"
+    let sql = """
+      SELECT mck, \(LicenceRecord.columns) FROM licence JOIN content ON content.id = content_id
+      WHERE expired = -8680
+      """
     do throws(SQLiteError) {
       return try db.withStatement(sql) { row throws(SQLiteError) in
         var keys: [String] = []
-        while try row.step() { keys.append(row.text(at: 0) ?? "") }
+        while try row.step() {
+          let key = row.text(at: 0) ?? ""
+          // A row that was edited must not cost the file.
+          guard LicenceRecord(row, from: 1)?.seal(of: key, by: home.identity) != .broken else { continue }
+          keys.append(key)
+        }
         return keys
       }
     } catch {
@@ -172,13 +179,11 @@ extension Connection {
   borrowing func take(_ clock: ServerClock, _ identity: DeviceIdentity) throws(SQLiteError) -> Int64 {
     let stored = try ledger(identity)
     var ledger = stored ?? TimeLedger(seen: clock.device)
-    if clock.isTrusted, let date = clock.date {
-      ledger.set(to: date, device: clock.device)
-    } else {
-      ledger.advance(clock.device)
-    }
+    let trusted = clock.isTrusted ? clock.date : nil
+    if let trusted { ledger.set(to: trusted, device: clock.device) } else { ledger.advance(clock.device) }
     if ledger != stored { try write(ledger, identity) }
-    return ledger.time(clock.device)
+    // A device clock that runs ahead must not expire for good what by the server's clock has not ended.
+    return trusted ?? ledger.time(clock.device)
   }
 
   borrowing func licence(of id: Int64) throws(SQLiteError) -> LicenceRecord? {
@@ -202,18 +207,23 @@ extension Connection {
     return record
   }
 
-  /// Notes how the last exchange of a content ended; its session key has served.
-  borrowing func noteAnswer(
-    of id: Int64, kind: DRMItem.Kind, at time: Int64, batch: Int64, _ error: KollusError?
+  /// Notes how an exchange about a content ended; an answer is counted, so that the next one has a session key
+  /// of its own.
+  borrowing func noteExchange(
+    of id: Int64, kind: DRMItem.Kind, at time: Int64, batch: Int64, isAnswered: Bool, notBefore: Int64 = 0,
+    _ error: KollusError?
   ) throws(SQLiteError) {
     try execute(
       """
-      INSERT OR REPLACE INTO exchange
-        (content_id, kind, session_key, asked_at, answered_at, batch, not_before, error_kind, error_code, error_message)
-      SELECT id, ?2, NULL, ?3, ?3, ?4, 0, ?5, ?6, ?7 FROM content WHERE id = ?1
-      """, .integer(id), .integer(kind.rawValue), .integer(time), .integer(batch),
-      error.map { .text($0.kind.rawValue) } ?? .null, error.map { .integer(Int64($0.code)) } ?? .null,
-      error.map { .text($0.message) } ?? .null)
+      INSERT INTO exchange
+        (content_id, kind, asked_at, is_answered, answers, batch, not_before, error_kind, error_code, error_message)
+      SELECT id, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9 FROM content WHERE id = ?1
+      ON CONFLICT (content_id) DO UPDATE SET kind = ?2, asked_at = ?3, is_answered = ?4, answers = answers + ?4,
+        batch = ?5, not_before = ?6, error_kind = ?7, error_code = ?8, error_message = ?9
+      """, .integer(id), .integer(kind.rawValue), .integer(time), .integer(isAnswered ? 1 : 0),
+      .integer(batch),
+      .integer(notBefore), error.map { .text($0.kind.rawValue) } ?? .null,
+      error.map { .integer(Int64($0.code)) } ?? .null, error.map { .text($0.message) } ?? .null)
   }
 
   borrowing func setReady(_ id: Int64, at time: Int64, stamp: Int64) throws(SQLiteError) {

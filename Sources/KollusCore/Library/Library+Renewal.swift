@@ -1,18 +1,29 @@
 import CurlKit
 import SQLiteKit
+import SealKit
 
 /// What a renewal needs to know of a content; shared, since it is handed on many times.
 final class RenewalSubject: Sendable {
   /// Only what a request and a verdict need is filled in.
   let content: Content
-  /// Of a request that was never answered: the same is asked with again.
-  let sessionKey: String?
+  /// How many exchanges about it were answered.
+  let answers: Int64
   /// Unix seconds before which the server asked not to be called again, 0 for none.
   let notBefore: Int64
   /// The last exchange: the batch it was part of, whether it was answered, and with what failure.
   let batch: Int64
   let isAnswered: Bool
   let failure: KollusError?
+
+  /// What the next exchange about it is called (`session_key`).
+  ///
+  /// It follows from what is stored, so a question whose answer was lost is asked again under the same key, and
+  /// what was answered never is.
+  func sessionKey(by identity: DeviceIdentity) -> String {
+    let text = "session \(identity.playerID) \(content.id) \(content.licence?.generation ?? 0) \(answers) "
+    let code = HMAC.sha256(Array(text.utf8) + Array(content.mediaContentKey.utf8), key: identity.licenceKey)
+    return Hex.encode(Array(code.bytes.prefix(16)))
+  }
 
   /// Reads the columns of `Library.subjectSelect`, in their order.
   fileprivate init(_ row: borrowing Statement) {
@@ -27,9 +38,9 @@ final class RenewalSubject: Sendable {
     content.title = row.text(at: 8) ?? ""
     content.licence = LicenceRecord(row, from: 16)
     self.content = content
-    sessionKey = row.text(at: 9)
+    answers = row.integer(at: 9)
     (notBefore, batch) = (row.integer(at: 10), row.integer(at: 11))
-    isAnswered = !row.isNull(at: 12)
+    isAnswered = row.integer(at: 12) != 0
     failure = row.text(at: 13).map { kind in
       KollusError(
         KollusError.Kind(rawValue: kind) ?? .internalFailure,
@@ -57,13 +68,14 @@ struct RenewalEffect: Sendable {
   var isDeletion = false
 }
 
-/// Renewals in the library (design §6): a batch, its intents, its answers.
+/// Renewals in the library (design §6): a batch and its answers.
 extension Library {
   /// Shows what renewals would be about: every ready content that needs a licence, or those with these keys.
   private func forEachSubject(_ keys: [String]? = nil, _ body: (RenewalSubject) -> Void) throws(KollusError) {
     let condition =
       keys == nil
-      ? "state = 'ready' AND (needs_licence = 1 OR generation IS NOT NULL) ORDER BY content.id" : "mck = ?"
+      ? "state = 'ready' AND (needs_licence = 1 OR drm_callback <> '' OR generation IS NOT NULL) ORDER BY content.id"
+      : "mck = ?"
     do throws(SQLiteError) {
       for key in keys ?? [""] {
         try db.withStatement("\(Self.subjectSelect) WHERE \(condition)") { row throws(SQLiteError) in
@@ -114,7 +126,7 @@ extension Library {
 
   static let subjectSelect = """
     SELECT content.id, mck, state, duration, client_user_id, user_values, needs_licence, drm_callback, title,
-    session_key, exchange.not_before, batch, answered_at, exchange.error_kind, exchange.error_code, exchange.error_message,
+    answers, exchange.not_before, batch, is_answered, exchange.error_kind, exchange.error_code, exchange.error_message,
     \(LicenceRecord.columns)
     FROM content LEFT JOIN licence ON licence.content_id = content.id LEFT JOIN exchange ON exchange.content_id = content.id
     """
@@ -148,8 +160,13 @@ extension Library {
     }
   }
 
-  func beginBatch(_ scope: String, at time: Int64) async throws -> Int64 {
+  /// Begins a batch, or goes on with one; where not even this can be saved, nothing is asked for.
+  func beginBatch(_ scope: String, at time: Int64, goingOnWith open: Int64?) async throws -> Int64 {
     try await record { db throws(SQLiteError) in
+      if let open {
+        try db.execute("UPDATE renewal_batch SET is_open = 1 WHERE id = ?", .integer(open))
+        return open
+      }
       // Only the last batches can ever be gone on with.
       try db.execute("DELETE FROM renewal_batch WHERE id <= (SELECT max(id) FROM renewal_batch) - 16")
       try db.execute(
@@ -171,35 +188,7 @@ extension Library {
     try number("SELECT 1 FROM exchange WHERE error_kind IS NOT NULL AND kind = 3 LIMIT 1") != nil
   }
 
-  // MARK: Intents and answers
-
-  /// Keeps what is about to be asked, and with which session keys; what cannot be kept is not asked for.
-  ///
-  /// Returns the subjects as they then stand, with the keys: one that was never answered serves again. A subject whose
-  /// server asked for patience has none, and is not to be asked for.
-  func intend(_ ids: [Int64], keys: [String], batch: Int64, at time: Int64) async throws
-    -> [(RenewalSubject, String?)]
-  {
-    try await record { db throws(SQLiteError) in
-      var intents: [(RenewalSubject, String?)] = []
-      for subject in try db.subjects(ids) {
-        guard subject.notBefore <= time else {
-          intents.append((subject, nil))
-          continue
-        }
-        let key = subject.sessionKey ?? keys[min(intents.count, keys.count - 1)]
-        try db.execute(
-          """
-          INSERT INTO exchange (content_id, kind, session_key, asked_at, batch, not_before) VALUES (?, 3, ?, ?, ?, 0)
-          ON CONFLICT (content_id) DO UPDATE SET kind = 3, session_key = excluded.session_key, asked_at = excluded.asked_at,
-            batch = excluded.batch, answered_at = NULL, not_before = 0,
-            error_kind = NULL, error_code = NULL, error_message = NULL
-          """, .integer(subject.content.id), .text(key), .integer(time), .integer(batch))
-        intents.append((subject, key))
-      }
-      return intents
-    }
-  }
+  // MARK: Answers
 
   /// Applies the answers of one request, all in one commit that survives a power cut: the files hear of the
   /// new numbers only after it.
@@ -210,23 +199,23 @@ extension Library {
       var effects: [RenewalEffect] = []
       for answer in answers {
         let effect = try db.apply(answer, now: now, identity)
-        try db.noteAnswer(
-          of: answer.subject.content.id, kind: .play, at: clock.device, batch: batch, effect.error)
+        try db.noteExchange(
+          of: answer.subject.content.id, kind: .play, at: clock.device, batch: batch, isAnswered: true,
+          effect.error)
         effects.append(effect)
       }
       return effects
     }
   }
 
-  /// Nobody answered: the failure is kept, and the session key for the next time.
-  func noteUnanswered(_ ids: [Int64], _ error: KollusError, notBefore: Int64) async throws {
+  /// Nobody answered: the failure is kept, and the session key stays the same for the next time.
+  func noteUnanswered(_ ids: [Int64], batch: Int64, at time: Int64, _ error: KollusError, notBefore: Int64)
+    async throws
+  {
     try await record { db throws(SQLiteError) in
       for id in ids {
-        try db.execute(
-          """
-          UPDATE exchange SET not_before = ?, error_kind = ?, error_code = ?, error_message = ? WHERE content_id = ?
-          """, .integer(notBefore), .text(error.kind.rawValue), .integer(Int64(error.code)),
-          .text(error.message), .integer(id))
+        try db.noteExchange(
+          of: id, kind: .play, at: time, batch: batch, isAnswered: false, notBefore: notBefore, error)
       }
     }
   }
@@ -263,10 +252,9 @@ extension Connection {
         })
     else { return RenewalEffect(error: Downloader.removed) }
     let stored = try licence(of: content.id)
-    let trusted = stored.flatMap { record -> Licence? in
-      let isWhole = record.seal(of: content.mediaContentKey, by: identity) != .broken
-      return isWhole && record.contradiction(by: answer.fileGeneration) == nil ? record.licence : nil
-    }
+    // The number of a row that was edited is no more to be believed than the rest of it.
+    let whole = stored.flatMap { $0.seal(of: content.mediaContentKey, by: identity) == .broken ? nil : $0 }
+    let trusted = whole.flatMap { $0.contradiction(by: answer.fileGeneration) == nil ? $0.licence : nil }
     switch (trusted ?? Licence()).renewed(by: entry, sessionKey: answer.sessionKey, now: now) {
     case .refuse(let error): return RenewalEffect(error: error)
     case .delete(let error):
@@ -281,7 +269,7 @@ extension Connection {
             "the stored licence cannot be trusted, and the server's answer does not reset it",
             hint: "ask the people who run the callback server for a reset"))
       }
-      let generation = max(stored?.generation ?? 0, answer.fileGeneration ?? 0)
+      let generation = max(whole?.generation ?? 0, answer.fileGeneration ?? 0)
       let record = try write(licence, isComplete: true, after: generation, of: content, identity)
       return RenewalEffect(record: record, error: error)
     }

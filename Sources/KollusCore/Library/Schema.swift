@@ -61,12 +61,11 @@ enum Schema {
       """,
       // What a kill left of contents that a server wanted deleted.
       "CREATE INDEX licence_deleted ON licence (content_id) WHERE expired = -8680",
-      // The last exchange with the callback, or the one that is not answered yet: its session key is asked
-      // with again.
+      // How the last exchange with the callback went, and how many were answered.
       """
       CREATE TABLE exchange (
         content_id INTEGER PRIMARY KEY REFERENCES content (id) ON DELETE CASCADE,
-        kind INTEGER NOT NULL, session_key TEXT, asked_at INTEGER NOT NULL, answered_at INTEGER,
+        kind INTEGER NOT NULL, asked_at INTEGER NOT NULL, is_answered INTEGER NOT NULL, answers INTEGER NOT NULL,
         batch INTEGER NOT NULL, not_before INTEGER NOT NULL,
         error_kind TEXT, error_code INTEGER, error_message TEXT
       ) STRICT

@@ -108,11 +108,11 @@ extension Licence {
     offlineBookmark = answer.offlineBookmark ?? offlineBookmark
   }
 
-  /// The failure to tell of a renewal after which the content still does not play.
+  /// The failure to tell of a renewal after which the content still does not play: the verdict's.
   private func expiryError(at now: Int64) -> KollusError? {
-    let current = causes(at: now)
-    guard let cause = expired ?? current.first else { return nil }
-    let reason = Verdict.Reason(cause, of: self, isCurrent: current.contains(cause))
+    let evidence = Verdict.Evidence(
+      state: .ready, file: .unknown, holding: .held(self), ledger: TimeLedger(seen: now))
+    guard let reason = Verdict(evidence, at: now).reasons.first else { return nil }
     return KollusError(
       .licence, code: reason.code, "still not to be played after the renewal: \(reason.message)",
       hint: "ask the people who run the callback server for a reset")

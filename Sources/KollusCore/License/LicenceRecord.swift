@@ -94,6 +94,8 @@ extension Content {
   package func holding(by identity: DeviceIdentity) -> Verdict.Holding {
     guard let record = licence else { return needsLicence ? .absent : .notNeeded }
     return switch record.seal(of: mediaContentKey, by: identity) {
+    // Kind 2 comes before `ready`: without it somebody else has set the state.
+    case .intact where isDownloaded && !record.isComplete: .altered("its completion was never told")
     case .intact: .held(record.licence)
     case .foreign: .altered("it was given to another player id")
     case .broken: .altered("its row in the library was changed")

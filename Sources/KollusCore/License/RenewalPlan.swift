@@ -7,7 +7,10 @@ package enum RenewalScope: Sendable, Equatable {
   case failed
   case named([String])
 
-  /// Its name in the library; only `due` and `all` can be gone on with.
+  /// Whether a run that failed in part can be gone on with.
+  var isResumable: Bool { self == .due || self == .all }
+
+  /// Its name in the library.
   var name: String {
     switch self {
     case .due: "due"

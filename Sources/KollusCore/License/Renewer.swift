@@ -1,5 +1,4 @@
 import CurlKit
-import SealKit
 import SystemKit
 
 /// What became of one content of a renewal.
@@ -21,9 +20,9 @@ package struct Renewer: Sendable {
   static let itemsPerRequest = 10
   /// Requests on the wire at once.
   static let requestsInFlight = 8
-  /// Requests answered, or still to be sent, that wait for a commit they share.
+  /// Requests to be sent, and answered ones that wait for a commit they share.
   private static let requestsAhead = 192
-  /// Contents whose intents are kept in one commit.
+  /// Contents looked up at once.
   private static let chunk = 1_000
   /// How long one that failed in part can be gone on with by the same command, in seconds.
   private static let batchLife: Int64 = 3_600
@@ -55,7 +54,14 @@ package struct Renewer: Sendable {
 
   /// Shows what a run would ask for, in order; sends and changes nothing.
   package func plan(_ scope: RenewalScope, _ body: @Sendable (RenewalCandidate) -> Void) async throws {
-    try await library.forEachDue(scope, within: margin, at: Int64(library.now())) { subject, reason in
+    let now = Int64(library.now())
+    var left: Set<Int64>?
+    if let batch = try await openBatch(of: scope, at: now) {
+      left = Set(
+        try await remaining(try await library.dueContents(scope, within: margin, at: now), of: batch))
+    }
+    try await library.forEachDue(scope, within: margin, at: now) { [left] subject, reason in
+      guard left?.contains(subject.content.id) ?? true else { return }
       body(
         RenewalCandidate(
           mediaContentKey: subject.content.mediaContentKey, title: subject.content.title, reason: reason))
@@ -78,13 +84,12 @@ package struct Renewer: Sendable {
     var ids = try await library.dueContents(scope, within: margin, at: begin)
     let (lock, joined) = try await takeTurn()
     defer { withExtendedLifetime(lock) {} }
-    let isResumable = scope == .due || scope == .all
-    var batch = isResumable ? try await library.openBatch(scope.name, since: begin - Self.batchLife) : nil
+    let open = try await openBatch(of: scope, at: begin)
     let report = RenewalReport(sink: sink, settled: settled)
     if let since = joined {
       ids = try await share(ids, since: since, report)
-    } else if let batch {
-      let left = try await remaining(ids, of: batch)
+    } else if let open {
+      let left = try await remaining(ids, of: open)
       if left.count < ids.count {
         sink.emit(
           .note(
@@ -95,16 +100,21 @@ package struct Renewer: Sendable {
     }
     report.expect(ids.count)
     guard !ids.isEmpty else {
-      if joined == nil, let batch { try await library.closeBatch(batch) }
+      if joined == nil, let open { try await library.closeBatch(open) }
       return
     }
-    if batch == nil { batch = try await library.beginBatch(scope.name, at: begin) }
-    let number = batch ?? 0
+    let number = try await library.beginBatch(scope.name, at: begin, goingOnWith: open)
     try await renew(ids, batch: number, report)
     try Task.checkCancellation()
-    guard report.failures == 0 || !isResumable else { return }
+    guard report.failures == 0 || !scope.isResumable else { return }
     try await library.closeBatch(number)
     if scope == .failed, try await !library.hasFailedRenewals() { try await library.closeBatch(nil) }
+  }
+
+  /// The batch that a run of `scope` at `time` goes on with.
+  private func openBatch(of scope: RenewalScope, at time: Int64) async throws -> Int64? {
+    guard scope.isResumable else { return nil }
+    return try await library.openBatch(scope.name, since: time - Self.batchLife)
   }
 
   /// Waits until no other renewer is at work; returns the batch of the one that was.
@@ -164,7 +174,7 @@ package struct Renewer: Sendable {
     return left
   }
 
-  /// Asks for all of `ids`: a chunk's intents in one commit, then ten a request to each callback.
+  /// Asks for all of `ids`, ten a request to each callback.
   private func renew(_ ids: [Int64], batch: Int64, _ report: RenewalReport) async throws {
     let health = CallbackHealth()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -180,7 +190,7 @@ package struct Renewer: Sendable {
       var waiting: [WebAddress: [RenewalAsk]] = [:]
       for chunk in ids.chunks(of: Self.chunk) {
         try Task.checkCancellation()
-        for (address, asks) in try await intend(chunk, batch: batch, report) {
+        for (address, asks) in try await asks(chunk, batch: batch, report) {
           var asks = waiting.removeValue(forKey: address).map { $0 + asks } ?? asks
           while asks.count >= Self.itemsPerRequest {
             try await start(Array(asks.prefix(Self.itemsPerRequest)), at: address)
@@ -194,39 +204,34 @@ package struct Renewer: Sendable {
     }
   }
 
-  /// Keeps the intents of a chunk, and groups them by callback in the order they came.
-  private func intend(_ ids: [Int64], batch: Int64, _ report: RenewalReport) async throws
+  /// What is to be asked about a chunk, grouped by callback in the order it came.
+  private func asks(_ ids: [Int64], batch: Int64, _ report: RenewalReport) async throws
     -> [(WebAddress, [RenewalAsk])]
   {
     let device = Int64(library.now())
-    let keys: [String]
-    do throws(SealError) {
-      let random = try SecureRandom.bytes(16 * ids.count)
-      keys = (0..<ids.count).map { Hex.encode(random[$0 * 16..<$0 * 16 + 16]) }
-    } catch {
-      throw KollusError(.internalFailure, "no random numbers to be had: \(error)")
-    }
     let now = try await library.ledger()?.time(device) ?? device
     var order: [WebAddress] = []
     var groups: [WebAddress: [RenewalAsk]] = [:]
-    for (subject, key) in try await library.intend(ids, keys: keys, batch: batch, at: device) {
+    for subject in try await library.subjects(ids) {
       let content = subject.content
       do throws(KollusError) {
         guard content.state == .ready else { throw Downloader.removed }
-        guard let key else {
+        guard subject.notBefore <= device else {
           throw KollusError(
             .tryLater, code: subject.failure?.code ?? 0,
             "the server asked not to be called before \(WallClock.text(subject.notBefore))",
             hint: "run the same command again after that")
         }
         let address = try licensor.callback(of: content)
+        let key = subject.sessionKey(by: library.home.identity)
         let ask = RenewalAsk(
           subject: subject, sessionKey: key, item: item(content, sessionKey: key, now: now),
           fileGeneration: library.fileGeneration(of: content.mediaContentKey))
         if groups[address] == nil { order.append(address) }
         groups[address, default: []].append(ask)
       } catch {
-        try await library.noteUnanswered([content.id], error, notBefore: key == nil ? subject.notBefore : 0)
+        let notBefore = subject.notBefore > device ? subject.notBefore : 0
+        try await library.noteUnanswered([content.id], batch: batch, at: device, error, notBefore: notBefore)
         report.tell(
           RenewalOutcome(mediaContentKey: content.mediaContentKey, error: error.of(content.mediaContentKey)))
       }
@@ -261,18 +266,25 @@ package struct Renewer: Sendable {
     do {
       reply = try await wire.with(1) {
         if let error = health.refusal(of: address) { throw error }
-        return try await licensor.client.ask(asks.map(\.item), at: address) { note, message in
-          sink.emit(.note(note, mediaContentKey: nil, message: message))
+        do {
+          let reply = try await licensor.client.ask(asks.map(\.item), at: address) { note, message in
+            sink.emit(.note(note, mediaContentKey: nil, message: message))
+          }
+          health.noteAnswer(of: address)
+          return reply
+        } catch let unanswered as DRMClient.Unanswered {
+          // Before the next request takes this one's place.
+          health.note(unanswered, of: address)
+          throw unanswered
         }
       }
-      health.noteAnswer(of: address)
     } catch let error as CancellationError {
       throw error
     } catch {
       let unanswered = error as? DRMClient.Unanswered
-      if let unanswered { health.note(unanswered, of: address) }
       try await conclude(
-        asks, unanswered?.error ?? KollusError(any: error), notBefore: unanswered?.notBefore, report)
+        asks, batch: batch, unanswered?.error ?? KollusError(any: error), notBefore: unanswered?.notBefore,
+        report)
       return
     }
     let answers = zip(asks, reply.results).map { ask, result in
@@ -287,10 +299,11 @@ package struct Renewer: Sendable {
 
   /// Nobody answered a request: so it is for each of its contents.
   private func conclude(
-    _ asks: [RenewalAsk], _ error: KollusError, notBefore: Double?, _ report: RenewalReport
+    _ asks: [RenewalAsk], batch: Int64, _ error: KollusError, notBefore: Double?, _ report: RenewalReport
   ) async throws {
     try await library.noteUnanswered(
-      asks.map(\.subject.content.id), error, notBefore: Int64((notBefore ?? 0).rounded(.up)))
+      asks.map(\.subject.content.id), batch: batch, at: Int64(library.now()), error,
+      notBefore: Int64((notBefore ?? 0).rounded(.up)))
     for ask in asks {
       let key = ask.subject.content.mediaContentKey
       sink.emit(.drmRequest(ask.item, json: nil, error: error.of(key)))
@@ -366,7 +379,12 @@ private final class CallbackHealth: Sendable {
   /// Why the callback is not to be asked now.
   func refusal(of address: WebAddress) -> DRMClient.Unanswered? { states.withLock { $0[address]?.refusal } }
 
-  func noteAnswer(of address: WebAddress) { states.withLock { $0[address] = nil } }
+  func noteAnswer(of address: WebAddress) {
+    states.withLock { states in
+      // Patience that was asked for is not called off by the answer to a request that was already under way.
+      if states[address]?.refusal?.notBefore == nil { states[address] = nil }
+    }
+  }
 
   func note(_ unanswered: DRMClient.Unanswered, of address: WebAddress) {
     states.withLock { states in

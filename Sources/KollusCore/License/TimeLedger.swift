@@ -16,7 +16,12 @@ package struct TimeLedger: Sendable, Equatable {
   /// A clock that is wrong and stays wrong must not lock anyone out after an exchange that told the time.
   package private(set) var lag: Int64
 
-  package init(seen: Int64 = 0, lag: Int64 = 0) { (self.seen, self.lag) = (seen, lag) }
+  package init(seen: Int64 = 0, lag: Int64 = 0) {
+    (self.seen, self.lag) = (Self.clamped(seen), Self.clamped(lag))
+  }
+
+  /// Clocks and dates come from outside: what lies before 1970 or beyond the year 36,000 counts as the end of that.
+  private static func clamped(_ time: Int64) -> Int64 { min(max(time, 0), 1 << 40) }
 
   package enum Reading: Sendable, Equatable {
     /// The time to judge dates by.
@@ -30,8 +35,9 @@ package struct TimeLedger: Sendable, Equatable {
   /// It is believed when it is not behind what was seen, else when it is just as far behind as it was at the
   /// last trusted answer.
   package func read(_ device: Int64) -> Reading {
+    let device = Self.clamped(device)
     if device >= seen - Self.tolerance { return .time(max(device, seen)) }
-    let corrected = device + lag
+    let corrected = Self.clamped(device + lag)
     if lag > 0, corrected >= seen - Self.tolerance { return .time(max(corrected, seen)) }
     return .setBack(by: seen - device)
   }
@@ -43,13 +49,17 @@ package struct TimeLedger: Sendable, Equatable {
 
   /// Notes that time has passed; a clock that was set back changes nothing.
   package mutating func advance(_ device: Int64) {
-    if case .time(let time) = read(device) { seen = max(seen, time) }
+    guard case .time(let time) = read(device) else { return }
+    // A clock that is right again is not behind any more: what it loses later is not to be added.
+    if device >= seen - Self.tolerance { lag = 0 }
+    seen = max(seen, time)
   }
 
   /// Takes a trusted server's word for the time, later or earlier than what was seen.
   package mutating func set(to date: Int64, device: Int64) {
-    seen = date
-    lag = date - device > Self.tolerance ? date - device : 0
+    seen = Self.clamped(date)
+    let behind = seen - Self.clamped(device)
+    lag = behind > Self.tolerance ? behind : 0
   }
 }
 
@@ -58,8 +68,7 @@ extension TimeLedger {
   func code(by identity: DeviceIdentity) -> [UInt8] { HMAC.sha256(message, key: identity.licenceKey).bytes }
 
   func isValid(_ code: [UInt8], by identity: DeviceIdentity) -> Bool {
-    (0...1 << 40).contains(seen) && (0...1 << 40).contains(lag)
-      && HMAC.isValid(code, for: message, key: identity.licenceKey)
+    HMAC.isValid(code, for: message, key: identity.licenceKey)
   }
 
   private var message: [UInt8] { Array("ledger 1 \(seen) \(lag)".utf8) }
