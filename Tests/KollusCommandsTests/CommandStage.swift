@@ -41,6 +41,10 @@ struct CommandStage: Sendable {
   var input: [String]? = []
   /// Whether standard output takes what is written.
   var isHeard = true
+  /// What a person at the terminal answers; `nil` when nobody is there.
+  var answer: String?
+  /// What was asked at the terminal so far.
+  let questions = Protected<[String]>([])
 
   /// `name` keeps two stages of one test apart.
   init(origin: String? = nil, name: String = "kollus", _ settings: [String: String] = [:]) throws {
@@ -59,6 +63,7 @@ struct CommandStage: Sendable {
   func run(_ words: [String]) async -> Run {
     let (output, errors) = (Protected(""), Protected(""))
     let (isHeard, input, machineID, later) = (isHeard, input, machineID, later)
+    let (answer, questions) = (answer, questions)
     var environment = tool.environment
     environment["KOLLUS_CONFIG"] = tool.configuration
     let context = Context(
@@ -71,7 +76,12 @@ struct CommandStage: Sendable {
         errors.withLock { $0 += text }
         return true
       },
-      standardInputLines: { input }, ask: { _ in nil }, terminalColumns: { nil }, outputColumns: { nil },
+      standardInputLines: { input },
+      ask: { question in
+        if answer != nil { questions.withLock { $0.append(question) } }
+        return answer
+      },
+      terminalColumns: { nil }, outputColumns: { nil },
       now: { Date().timeIntervalSince1970 + later }, machineID: { machineID }, watchSignals: { _ in nil })
     let status = await Kollus.run(words, in: context)
     return Run(
@@ -108,17 +118,16 @@ func expectShape(_ json: JSON, _ contract: [String], at location: SourceLocation
 
 /// The members of JSON output that callers build on.
 enum Contract {
-  static let content = [
-    "mediaContentKey string", "title string", "company string", "course string", "teacher string",
-    "synopsis string", "descriptionURL string", "snapshot string", "thumbnail string", "contentType integer",
-    "fileType integer", "folder string", "state string", "error null|object", "fileSize integer",
-    "downloadSize integer", "downloadProgress integer", "downloaded bool", "downloadStopSize integer",
-    "downloadedTime integer", "duration number|integer", "position number|integer", "naturalSize array",
-    "mediaType string", "encodingProfile string", "contentProviderKey string", "contentIndex integer",
-    "licenceNeeded bool", "DRMExpired bool", "DRMExpireDate null|integer", "DRMCheckDate null|integer",
-    "drmTotalExpirePlayTime integer", "DRMExpirePlayTime integer", "drmExpireCountMax integer",
-    "drmExpireCount integer", "DRMExpireRefreshPopup bool",
-  ]
+  static let content =
+    [
+      "mediaContentKey string", "title string", "company string", "course string", "teacher string",
+      "synopsis string", "descriptionURL string", "snapshot string", "thumbnail string",
+      "contentType integer",
+      "fileType integer", "folder string", "state string", "error null|object", "fileSize integer",
+      "downloadSize integer", "downloadProgress integer", "downloaded bool", "downloadStopSize integer",
+      "downloadedTime integer", "duration number|integer", "position number|integer", "naturalSize array",
+      "mediaType string", "encodingProfile string", "contentProviderKey string", "contentIndex integer",
+    ] + licence
   static let error = ["code integer", "message string", "hint string|null"]
   /// The object on standard error.
   static let failure = ["error object", "status integer", "mediaContentKey string|null"]
@@ -134,6 +143,20 @@ enum Contract {
   ]
   static let exported = ["mediaContentKey string", "output string", "size integer"]
   static let identity = ["playerID string", "home string"]
+  static let licence = [
+    "licenceNeeded bool", "DRMExpired bool", "DRMExpireDate null|integer", "DRMCheckDate null|integer",
+    "drmTotalExpirePlayTime integer", "DRMExpirePlayTime integer", "drmExpireCountMax integer",
+    "drmExpireCount integer", "DRMExpireRefreshPopup bool",
+  ]
+  /// One content of `play-check`; the members of ``judged`` follow for one that the library knows.
+  static let unjudged = [
+    "mediaContentKey string", "mayPlay bool", "code integer", "reasons array", "lasts null|bool",
+    "shortfalls array", "renewed bool", "renewalError object|null", "error object|null",
+  ]
+  static let judged = unjudged + ["downloaded bool", "needsNetwork bool"] + licence
+  static let reason = ["reason string", "code integer", "message string", "hint string"]
+  static let renewed = ["mediaContentKey string", "renewed bool", "error object|null"]
+  static let renewalPlan = ["mediaContentKey string", "title string", "reason string"]
   private static let event = ["v integer", "seq integer", "at string", "event string"]
   static let downloadEvent =
     event + [
@@ -141,4 +164,7 @@ enum Contract {
       "downloadSize integer", "fileSize integer", "error object|null",
     ]
   static let note = event + ["note string", "mediaContentKey string|null", "message string"]
+  static let drmRequest = event + ["request object", "json object|null", "error object|null"]
+  static let drmUpdate =
+    event + ["cur integer", "count integer", "mediaContentKey string", "error object|null"]
 }

@@ -11,7 +11,7 @@ extension CommandTests {
     await stage.run("download", "a", "--folder", "과학/1").expect(0)
     let lines = await stage.run("list").expect(0).output.split(separator: "\n")
     #expect(lines.count == 2)
-    #expect(lines[0].split(separator: " ") == ["KEY", "STATE", "SIZE", "FOLDER", "TITLE"])
+    #expect(lines[0].split(separator: " ") == ["KEY", "STATE", "SIZE", "LICENCE", "FOLDER", "TITLE"])
     #expect(lines[1].hasPrefix("a") && lines[1].hasSuffix("과학/1  1강. 소리와 빛"), "\(lines[1])")
     let show = await stage.run("show", "a").expect(0)
     #expect(

@@ -17,19 +17,24 @@ import Testing
     try site.publish(content)
   }
 
+  private static let contracts = [
+    "note": Contract.note, "downloadContent": Contract.downloadEvent, "drmRequest": Contract.drmRequest,
+    "drmUpdate": Contract.drmUpdate,
+  ]
+
   /// The lines as objects, each checked against its contract, numbered from 1 without a gap.
   func events(_ text: String, at location: SourceLocation = #_sourceLocation) throws -> [JSON] {
     let events = JSONLines(text, at: location).objects
     for (number, event) in events.enumerated() {
-      let isNote = try event.string("event") == "note"
-      expectShape(event, isNote ? Contract.note : Contract.downloadEvent, at: location)
+      let name = try event.string("event") ?? ""
+      expectShape(
+        event, try #require(Self.contracts[name], "\(name)", sourceLocation: location), at: location)
       #expect(try event.integer("v") == 1, sourceLocation: location)
       #expect(try event.integer("seq") == Int64(number + 1), sourceLocation: location)
       let time = try #require(try event.string("at"), sourceLocation: location)
       #expect(ISO8601DateFormatter().date(from: time) != nil, "\(time)", sourceLocation: location)
-      if !isNote {
-        #expect(try event.string("event") == "downloadContent", sourceLocation: location)
-        if let error = try event.object("error") { expectShape(error, Contract.error, at: location) }
+      if name != "note", let error = try event.object("error") {
+        expectShape(error, Contract.error, at: location)
       }
     }
     return events
@@ -137,6 +142,31 @@ import Testing
     for words in [["verify"], ["list"], ["show", "a"], ["remove", "a"]] {
       _ = try events(await stage.run(words + ["--events", "jsonl"]).expect(0).output)
     }
+  }
+
+  @Test func `approval, completion and renewal`() async throws {
+    let callback = try DRMCallback { item in
+      item.mck == "b" && item.kind == 3 ? .init(["result": "0", "message": #""not you""#]) : .init()
+    }
+    try stage.tool.configure(try DRMCallback.settings().merging(["origin": site.url.jsonQuoted]) { $1 })
+    try site.publish(content.licensed(by: callback))
+    try site.publish(OriginContent("b", bytes: randomBytes(1_000)).licensed(by: callback))
+    let first = try events(await stage.run("download", "a", "--events", "jsonl").expect(0).output)
+    let exchanges = try first.filter { try $0.string("event") == "drmRequest" }
+    #expect(try exchanges.map { try $0.object("request")?.integer("kind") } == [1, 2])
+    #expect(try exchanges.map { try $0.object("json")?.integer("kind") } == [1, 2])
+    #expect(try notes(first) == ["resolved", "approved"])
+    await stage.run("download", "b").expect(0)
+    let words = ["renew", "--all", "--events", "jsonl"]
+    let renewal = try events(await stage.run(words).expect(1).output)
+    let updates = try renewal.filter { try $0.string("event") == "drmUpdate" }
+    #expect(try updates.map { try $0.integer("cur") } == [1, 2])
+    #expect(try updates.allSatisfy { try $0.integer("count") == 2 })
+    #expect(try updates.map { try $0.object("error")?.integer("code") } == [nil, -8657])
+    #expect(try renewal.count { try $0.string("event") == "drmRequest" } == 2)
+    let refused = try #require(try renewal.last { try $0.string("event") == "drmRequest" })
+    #expect(try refused.object("json")?.string("message") == "not you")
+    #expect(try refused.object("error")?.string("message") == "not you")
   }
 
   @Test

@@ -156,10 +156,7 @@ extension Downloader {
       content = try await library.content(key) ?? content
     }
     if content.isDownloaded, let sound = try await recheck(content) { return .ready(sound) }
-    if needsApproval(content) {
-      try await approve(content)
-      content = try await library.content(key) ?? content
-    }
+    content = try await approved(content)
     guard var source = if let given { given } else { try await storedSource(content) } else {
       throw KollusError(
         .badData, code: KollusCode.damaged, "what is stored of this content cannot be read",
@@ -204,7 +201,8 @@ extension Downloader {
       case .resolve(let reason, let error):
         try await library.setProgress(content.id, fetch.progress)
         source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)
-        content = try await library.content(key) ?? content
+        // The origin may name a callback only now.
+        content = try await approved(try await library.content(key) ?? content)
       }
     }
   }

@@ -4,18 +4,20 @@ extension Downloader {
   ///
   /// An approval holds until the download is complete, however often it is interrupted; the repair of a
   /// complete content needs none, the download of one whose file is gone is a new one.
-  func needsApproval(_ content: Content) -> Bool {
+  private func needsApproval(_ content: Content) -> Bool {
     guard content.needsLicence else { return false }
     guard let record = content.licence, record.licence.expired != .deletion else { return true }
     guard record.seal(of: content.mediaContentKey, by: home.identity) == .intact else { return true }
     return record.isComplete && content.state == .missing
   }
 
-  /// Asks for the approval, and tells what it grants.
-  func approve(_ content: Content) async throws {
+  /// The content with its approval, which is asked for and told where it is needed.
+  func approved(_ content: Content) async throws -> Content {
+    guard needsApproval(content) else { return content }
     do {
       let licence = try await licensor.approve(content)
       sink.emit(.note(.approved, mediaContentKey: content.mediaContentKey, message: licence.summary))
+      return try await library.content(content.mediaContentKey) ?? content
     } catch let unanswered as DRMClient.Unanswered {
       throw FetchFailure(error: unanswered.error, notBefore: Int64((unanswered.notBefore ?? 0).rounded(.up)))
     }

@@ -77,9 +77,11 @@ extension Library {
   func approve(_ content: Content, _ licence: Licence, _ clock: ServerClock) async throws {
     let identity = home.identity
     let id = content.id
+    // A file that is repaired knows its last number, whatever became of the row.
+    let known = fileGeneration(of: content.mediaContentKey) ?? 0
     try await record { db throws(SQLiteError) in
       _ = try db.take(clock, identity)
-      let generation = try db.licence(of: id)?.generation ?? 0
+      let generation = max(try db.licence(of: content, identity)?.generation ?? 0, known)
       try db.write(licence, isComplete: false, after: generation, of: content, identity)
       try db.noteExchange(of: id, kind: .download, at: clock.device, batch: 0, isAnswered: true, nil)
       try db.execute("UPDATE content SET state = 'approved' WHERE id = ?", .integer(id))
@@ -105,9 +107,7 @@ extension Library {
     let (id, key) = (content.id, content.mediaContentKey)
     return try await record(.durable) { db throws(SQLiteError) in
       _ = try db.take(clock, identity)
-      guard let stored = try db.licence(of: id), stored.seal(of: key, by: identity) != .broken else {
-        return nil
-      }
+      guard let stored = try db.licence(of: content, identity) else { return nil }
       try db.write(change(stored.licence), isComplete: true, after: stored.generation, of: content, identity)
       try db.noteExchange(of: id, kind: .complete, at: clock.device, batch: 0, isAnswered: true, error)
       try db.setReady(id, at: clock.device, stamp: stamp)
@@ -192,6 +192,14 @@ extension Connection {
       try row.bind([.integer(id)])
       return try row.step() ? LicenceRecord(row, from: 0) : nil
     }
+  }
+
+  /// The stored licence, unless it was edited: then neither its rights nor its number are to be believed.
+  borrowing func licence(
+    of content: Content, _ identity: DeviceIdentity
+  ) throws(SQLiteError) -> LicenceRecord? {
+    let stored = try licence(of: content.id)
+    return stored?.seal(of: content.mediaContentKey, by: identity) == .broken ? nil : stored
   }
 
   /// Makes `licence` the content's, with the number that follows `generation`.

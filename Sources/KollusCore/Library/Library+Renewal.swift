@@ -175,7 +175,7 @@ extension Library {
     }
   }
 
-  /// Ends a batch: nothing is left of it. Without a number all are ended.
+  /// Ends a batch, of which nothing is left; without a number all are ended.
   func closeBatch(_ id: Int64?) async throws {
     try await record { db throws(SQLiteError) in
       try db.execute(
@@ -183,9 +183,13 @@ extension Library {
     }
   }
 
-  /// Whether any content's last renewal failed.
+  /// Whether the last renewal of any content that is still there failed.
   func hasFailedRenewals() throws(KollusError) -> Bool {
-    try number("SELECT 1 FROM exchange WHERE error_kind IS NOT NULL AND kind = 3 LIMIT 1") != nil
+    try number(
+      """
+      SELECT 1 FROM exchange JOIN content ON content.id = content_id
+      WHERE exchange.error_kind IS NOT NULL AND kind = 3 AND state = 'ready' LIMIT 1
+      """) != nil
   }
 
   // MARK: Answers
@@ -251,10 +255,8 @@ extension Connection {
           return try row.step()
         })
     else { return RenewalEffect(error: Downloader.removed) }
-    let stored = try licence(of: content.id)
-    // The number of a row that was edited is no more to be believed than the rest of it.
-    let whole = stored.flatMap { $0.seal(of: content.mediaContentKey, by: identity) == .broken ? nil : $0 }
-    let trusted = whole.flatMap { $0.contradiction(by: answer.fileGeneration) == nil ? $0.licence : nil }
+    let stored = try licence(of: content, identity)
+    let trusted = stored.flatMap { $0.contradiction(by: answer.fileGeneration) == nil ? $0.licence : nil }
     switch (trusted ?? Licence()).renewed(by: entry, sessionKey: answer.sessionKey, now: now) {
     case .refuse(let error): return RenewalEffect(error: error)
     case .delete(let error):
@@ -269,7 +271,7 @@ extension Connection {
             "the stored licence cannot be trusted, and the server's answer does not reset it",
             hint: "ask the people who run the callback server for a reset"))
       }
-      let generation = max(whole?.generation ?? 0, answer.fileGeneration ?? 0)
+      let generation = max(stored?.generation ?? 0, answer.fileGeneration ?? 0)
       let record = try write(licence, isComplete: true, after: generation, of: content, identity)
       return RenewalEffect(record: record, error: error)
     }

@@ -64,7 +64,7 @@ package actor Library {
       _ = try File(home.libraryPath, O_RDWR | O_CREAT)
       let lock = try waitForSetup(home)
       defer { withExtendedLifetime(lock) {} }
-      let db = try Connection(path: home.libraryPath)
+      let db = try connect(home)
       try Schema.migrator.migrate(db)
       makeBallast(home)
       return db
@@ -81,6 +81,16 @@ package actor Library {
       throw error
     } catch {
       throw KollusError(.internalFailure, "\(error)")
+    }
+  }
+
+  /// On a full disk the room kept for last words makes way: whoever wants to free space needs the library.
+  private static func connect(_ home: Home) throws(SQLiteError) -> Connection {
+    do throws(SQLiteError) {
+      return try Connection(path: home.libraryPath)
+    } catch {
+      guard error.isNoSpace, releaseBallast(home) else { throw error }
+      return try Connection(path: home.libraryPath)
     }
   }
 

@@ -31,8 +31,11 @@ extension Library {
       file = .damaged(failure.message)
     }
     content.needsLicence = content.needsLicence || namesCallback
-    return verdict(
-      content, fileGeneration: fileGeneration(of: content.mediaContentKey), file, ledger: ledger, at: device)
+    // The file hears of a licence after the library does. Looked at in this order, a renewal that another process
+    // makes meanwhile is not taken for an older library.
+    let generation = fileGeneration(of: content.mediaContentKey)
+    content.licence = try self.content(content.mediaContentKey)?.licence ?? content.licence
+    return verdict(content, fileGeneration: generation, file, ledger: ledger, at: device)
   }
 
   /// Whether the content was ever under a DRM callback, by all that remembers it: its row, its licence, the

@@ -10,7 +10,7 @@ extension Licence {
     case refuse(KollusError)
   }
 
-  /// The answer to kind 1: may the content be downloaded?
+  /// The answer to kind 1, whether the content may be downloaded.
   static func approved(by answer: DRMAnswer) -> Change {
     guard answer.isAllowed else {
       return .refuse(

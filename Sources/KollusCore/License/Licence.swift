@@ -68,6 +68,8 @@ extension Licence {
     if playTime.limit.value != nil {
       parts.append("\(playTime.left) of \(playTime.maximum) s of play time left")
     }
-    return parts.isEmpty ? "no limit" : parts.joined(separator: ", ")
+    if parts.isEmpty { parts.append("no limit") }
+    if checksAbuse { parts.append("the server is asked before each play") }
+    return parts.joined(separator: ", ")
   }
 }

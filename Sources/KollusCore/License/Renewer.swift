@@ -200,7 +200,8 @@ package struct Renewer: Sendable {
         }
       }
       for (address, asks) in waiting { try await start(asks, at: address) }
-      try await group.waitForAll()
+      // The first failure ends them all: what cannot be saved is not asked for.
+      for try await _ in group {}
     }
   }
 
