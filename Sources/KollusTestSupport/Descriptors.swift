@@ -56,6 +56,29 @@ enum Descriptors {
     return (socket, Int(UInt16(bigEndian: address.sin_port)))
   }
 
+  /// A socket bound to a loopback port, which does not listen.
+  static func hold(_ port: Int) throws(SystemError) -> Int32 {
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var on: Int32 = 1
+    // Connections that have just ended still name the port.
+    unsafe setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    address.sin_port = in_port_t(port).bigEndian
+    let failed = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe bind(socket, address, socklen_t(MemoryLayout<sockaddr_in>.size)) != 0
+      }
+    }
+    guard !failed else {
+      let number = errno
+      close(socket)
+      throw SystemError(number: number)
+    }
+    return socket
+  }
+
   private static func closingOnExec(_ descriptor: Int32) -> Int32 {
     if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     return descriptor
@@ -67,4 +90,16 @@ package func unusedPort() throws -> Int {
   let (socket, port) = try Descriptors.listen()
   close(socket)
   return port
+}
+
+/// Holds a loopback port on which nobody listens, so that no other server gets it meanwhile.
+package final class HeldPort: Sendable {
+  private let socket: Int32
+
+  /// Takes the port, which must have become free just now.
+  package init(_ port: Int) throws {
+    socket = try Descriptors.hold(port)
+  }
+
+  deinit { close(socket) }
 }

@@ -163,6 +163,8 @@ import Testing
     let stage = try await RenewStage.downloaded(200)
     let before = try await stage.listed().mapValues(\.rawText)
     stage.callback.server.stop()
+    let held = try HeldPort(stage.callback.server.port)
+    defer { withExtendedLifetime(held) {} }
     let start = ContinuousClock.now
     let quiet = await stage.run("renew", "--all", "--quiet").expect(75)
     #expect(quiet.output.isEmpty && quiet.errors.isEmpty)

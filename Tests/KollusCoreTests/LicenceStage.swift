@@ -64,13 +64,16 @@ struct LicenceHome {
     library = try Library(home) { Double(LicenceStage.now) }
   }
 
+  /// The number of a licence after approval, which begins with the time, and completion.
+  static let firstNumber = LicenceStage.now + 2
+
   var clock: ServerClock {
     ServerClock(date: LicenceStage.now, device: LicenceStage.now, isTrusted: true)
   }
 
   func filePath(_ key: String) -> String { home.mediaPath(of: key) }
 
-  /// A ready content with this licence; the file knows its number, which is 2.
+  /// A ready content with this licence; the file knows its number, which is `firstNumber`.
   @discardableResult
   func add(_ licence: Licence, _ key: String = LicenceStage.mediaContentKey) async throws -> Content {
     let stored = try await library.register(
@@ -80,8 +83,9 @@ struct LicenceHome {
       at: filePath(key), plain: randomBytes(100), mediaContentKey: key, deviceKey: home.identity.key)
     try await library.approve(stored, licence, clock)
     let ready = try await library.complete(stored, stamp: 7, clock: clock, error: nil) { $0 }
-    try home.keepGeneration(2, of: key)
-    return try #require(ready)
+    let content = try #require(ready)
+    try home.keepGeneration(#require(content.licence).generation, of: key)
+    return content
   }
 
   func content(_ key: String = LicenceStage.mediaContentKey) async throws -> Content {

@@ -201,7 +201,8 @@ struct DownloadCommand: Command {
         writer.name("error")
         writer.null()
       case .failure(let error):
-        writer.member("downloaded", false)
+        // A completion that was not accepted leaves the content here, and its licence expired.
+        writer.member("downloaded", error.code == Int(Licence.Cause.completion.rawValue))
         writer.name("content")
         writer.null()
         writer.name("error")

@@ -65,7 +65,7 @@ extension Downloader {
         continue
       }
       if current.isDownloaded, isIntact(current) {
-        sink.emit(.downloadContent(current.progress, error: nil))
+        await tellReady(current)
         return .ready(current)
       }
       // The one that was joined has ended without success: its outcome is ours.

@@ -22,4 +22,17 @@ extension Downloader {
       throw FetchFailure(error: unanswered.error, notBefore: Int64((unanswered.notBefore ?? 0).rounded(.up)))
     }
   }
+
+  /// Tells that a content is here, and that its licence does not allow a play where that is so.
+  func tellReady(_ content: Content) async {
+    sink.emit(.downloadContent(content.progress, error: nil))
+    guard content.licence != nil else { return }
+    // A ledger that cannot be read is as good as none, and the verdict says so.
+    let ledger = try? await library.ledger()
+    guard let reason = library.licenceVerdict(content, ledger: ledger ?? nil).reasons.first else { return }
+    sink.emit(
+      .note(
+        .warning, mediaContentKey: content.mediaContentKey,
+        message: "its licence does not allow a play: \(reason.message) (\(reason.code)); \(reason.hint)"))
+  }
 }

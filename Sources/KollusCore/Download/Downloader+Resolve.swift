@@ -59,7 +59,7 @@ extension Downloader {
       let scan = try await file.scan(digests: [], isPartial: false)
       if scan.damaged.isEmpty {
         try await library.setStamp(content.id, try file.information().modified)
-        sink.emit(.downloadContent(content.progress, error: nil))
+        await tellReady(content)
         return content
       }
       held = scan.size(file.layout)

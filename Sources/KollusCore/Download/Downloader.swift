@@ -182,9 +182,9 @@ package struct Downloader: Sendable {
             try await library.place(content.id, in: folder)
           }
         }
-        return known.map { content in
+        return await known.asyncMap { content in
           guard content.isDownloaded, isIntact(content) else { return .fetch(content, nil) }
-          sink.emit(.downloadContent(content.progress, error: nil))
+          await tellReady(content)
           return .settled(
             DownloadOutcome(mediaContentKey: content.mediaContentKey, result: .success(content)))
         }
@@ -315,7 +315,7 @@ package struct Downloader: Sendable {
       }
       let content = try await store(source, request: request, place: place)
       if content.isDownloaded, isIntact(content) {
-        sink.emit(.downloadContent(content.progress, error: nil))
+        await tellReady(content)
         return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
       }
       sink.emit(.note(.resolved, mediaContentKey: key, message: content.title))

@@ -80,8 +80,9 @@ extension Library {
     // A file that is repaired knows its last number, whatever became of the row.
     let known = fileGeneration(of: content.mediaContentKey) ?? 0
     try await record { db throws(SQLiteError) in
-      _ = try db.take(clock, identity)
-      let generation = max(try db.licence(of: content, identity)?.generation ?? 0, known)
+      let now = try db.take(clock, identity)
+      // Numbers begin with the time, so that a row from before a removal never fits the file of a later download.
+      let generation = max(try db.licence(of: content, identity)?.generation ?? 0, known, now)
       try db.write(licence, isComplete: false, after: generation, of: content, identity)
       try db.noteExchange(of: id, kind: .download, at: clock.device, batch: 0, isAnswered: true, nil)
       try db.execute("UPDATE content SET state = 'approved' WHERE id = ?", .integer(id))

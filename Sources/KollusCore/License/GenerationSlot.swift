@@ -5,8 +5,8 @@ import SystemKit
 /// The two places in a media file that hold the number of the last licence, written in turn.
 ///
 /// A file that knows a later number than the library's row shows that an older library was put back. Each
-/// place holds the number and its HMAC, which is bound to the file; a write that a power cut tore leaves the
-/// other one.
+/// place holds the number and its HMAC, which is bound to the file. A write that a power cut tore leaves the
+/// number before it in the other place, if that ever reached the file; else nothing can be told until a renewal.
 enum GenerationSlot {
   private static let length = 8 + Digest.byteCount
 

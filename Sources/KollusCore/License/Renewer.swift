@@ -99,6 +99,12 @@ package struct Renewer: Sendable {
       ids = left
     }
     report.expect(ids.count)
+    // Without the files it cannot be told which licences are the last ones.
+    guard ids.isEmpty || SealedFile.exists(library.home.mediaPath) else {
+      throw KollusError(
+        .inputOutput, code: KollusCode.readFile,
+        "the folder of all media is not there: \(library.home.mediaPath)", hint: "is its disk mounted?")
+    }
     guard !ids.isEmpty else {
       if joined == nil, let open { try await library.closeBatch(open) }
       return
@@ -373,7 +379,9 @@ private final class RenewalReport: Sendable {
 /// Which callbacks are worth asking within one run.
 private final class CallbackHealth: Sendable {
   /// After so many requests in a row that nobody answered, all tries included, nobody is asked any more.
-  private static let patience = 3
+  private static let silences = 3
+  /// After so many that came to nothing in one way or another, statuses included.
+  private static let misses = 10
 
   private let states = Protected<[WebAddress: (misses: Int, refusal: DRMClient.Unanswered?)]>([:])
 
@@ -393,7 +401,7 @@ private final class CallbackHealth: Sendable {
       state.misses += 1
       // A status is an answer of sorts: another request may fare better. Silence is not, and patience was asked for.
       let isSilent = KollusCode.drmCallbackBase - unanswered.error.code < 100
-      if unanswered.notBefore != nil || isSilent && state.misses >= Self.patience {
+      if unanswered.notBefore != nil || state.misses >= (isSilent ? Self.silences : Self.misses) {
         state.refusal = unanswered
       }
       states[address] = state
