@@ -65,7 +65,7 @@ final class FetchState: Sendable {
     let epoch: Int
   }
 
-  private struct State {
+  struct State {
     var plan: SegmentPlan
     var mirrors: [Mirror]
     var current = 0
@@ -96,9 +96,9 @@ final class FetchState: Sendable {
   let layout: SealedLayout
   let digests: [Digest]
   let connections: Int
-  private let state: Mutex<State>
+  let state: Mutex<State>
   private let ignoresValidators: Bool
-  private let told: @Sendable (FetchNews) -> Void
+  let told: @Sendable (FetchNews) -> Void
 
   init(
     layout: SealedLayout, media: Manifest.Media, scan: SegmentScan, settings: Settings, progress: Int64,
@@ -289,7 +289,7 @@ final class FetchState: Sendable {
   }
 
   /// Leaves a mirror for good; without another, the manifest must be had again.
-  private static func blame(_ state: inout State, _ errand: Errand, _ error: KollusError) -> FetchNews? {
+  static func blame(_ state: inout State, _ errand: Errand, _ error: KollusError) -> FetchNews? {
     state.mirrors[errand.mirror].target = nil
     if state.mirrors[errand.mirror].fault == nil { state.mirrors[errand.mirror].fault = error }
     guard errand.epoch == state.epoch else { return nil }
@@ -345,96 +345,6 @@ final class FetchState: Sendable {
 
   /// Bytes came that the next request goes on from: all tries are earned back.
   func advanced() { state.withLock { $0.patience.reset() } }
-
-  // MARK: What happened to a segment
-
-  /// All bytes of a segment are here; `true` when they are to go to the disk.
-  func arrived(_ index: Int) -> Bool {
-    state.withLock { state in
-      guard state.plan.arrive(index) else { return false }
-      state.sealing += 1
-      return true
-    }
-  }
-
-  /// The digest that segment `index` must have, as far as one is known.
-  func expected(_ index: Int) -> Digest? {
-    if hasDigests { return digests[index] }
-    return state.withLock { $0.proof.flatMap { $0.index == index ? $0.digest : nil } }
-  }
-
-  func sealed(_ index: Int, digest: Digest) {
-    let news = state.withLock { state -> FetchNews? in
-      state.plan.finish(index)
-      state.held += Int64(layout.plainLength(index))
-      state.patience.reset()
-      state.mismatches[index] = nil
-      // A proof that is asked for stays until its segment came again.
-      if !hasDigests, state.proof.map({ state.plan.isDone($0.index) }) ?? true {
-        state.proof = (index, digest)
-      }
-      guard state.held > state.progress else { return nil }
-      state.progress = state.held
-      return .progress(state.progress)
-    }
-    if let news { told(news) }
-    sealingEnded()
-  }
-
-  /// A segment came with wrong bytes.
-  func mismatched(_ index: Int, _ errand: Errand) {
-    let error = KollusError(
-      .badData, code: KollusCode.damaged,
-      "the bytes from \(errand.address.display) do not have the digest of the manifest (segment \(index))",
-      hint: "tell the people who run the origin")
-    let news = state.withLock { state -> FetchNews? in
-      state.plan.reopen(index)
-      guard state.verdict == nil else { return nil }
-      guard hasDigests else {
-        state.verdict = .startOver("another server shows other bytes")
-        return nil
-      }
-      // Once may be an accident of the line; twice is the mirror.
-      state.mismatches[index, default: 0] += 1
-      guard state.mismatches[index, default: 0] > 1 else {
-        return .retrying("segment \(index) arrived damaged; fetching it again")
-      }
-      state.mismatches[index] = nil
-      return Self.blame(&state, errand, error)
-    }
-    if let news { told(news) }
-    sealingEnded()
-  }
-
-  /// A segment could not be stored.
-  func notStored(_ index: Int, _ error: KollusError) {
-    state.withLock { state in
-      state.plan.reopen(index)
-      state.verdict = .fail(error)
-    }
-    sealingEnded()
-  }
-
-  private func sealingEnded() {
-    let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-      state.sealing -= 1
-      guard state.sealing == 0 else { return nil }
-      defer { state.settled = nil }
-      return state.settled
-    }
-    waiting?.resume()
-  }
-
-  /// Returns once no segment is on its way to the disk.
-  func settle() async {
-    await withCheckedContinuation { continuation in
-      let isSettled = state.withLock { state in
-        if state.sealing > 0 { state.settled = continuation }
-        return state.sealing == 0
-      }
-      if isSettled { continuation.resume() }
-    }
-  }
 }
 
 /// How a request for media failed.
