@@ -53,6 +53,20 @@ final class JSONLinesSink: EventSink {
       writer.member("mediaContentKey", key)
       writer.name("error")
       if let error { Failure.write(error, to: &writer) } else { writer.null() }
+    case .lmsData(let data, let result):
+      writer.member("event", "lmsData")
+      writer.member("lmsData", data)
+      writer.name("resultJson")
+      writer.beginObject()
+      writer.member("mediaContentKey", result.mediaContentKey)
+      writer.member("status", result.status)
+      writer.name("error")
+      if let error = result.error { Failure.write(error, to: &writer) } else { writer.null() }
+      writer.endObject()
+    case .sendCompleteStoredLms(let successCount, let failCount):
+      writer.member("event", "sendCompleteStoredLms")
+      writer.member("successCount", successCount)
+      writer.member("failCount", failCount)
     case .note(let note, let key, let message):
       writer.member("event", "note")
       writer.member("note", note.rawValue)

@@ -50,6 +50,13 @@ final class LinesSink: EventSink {
         clear(&state)
         session.tell(error)
         draw(&state)
+      case .lmsData(_, let result):
+        guard let error = result.error else { break }
+        clear(&state)
+        session.tell(error.of(result.mediaContentKey))
+        draw(&state)
+      case .sendCompleteStoredLms(let successCount, let failCount):
+        line("\(successCount) reports sent, \(failCount) not", &state)
       case .note(.resolved, _, _), .note(.planned, _, _): break  // Other lines say as much.
       case .note(let note, let key, let message):
         let item = key.map { "\($0.terminalSafe): " } ?? ""
@@ -131,7 +138,8 @@ struct FailuresSink: EventSink {
         error.mediaContentKey == nil && !progress.mediaContentKey.isEmpty
           ? error.of(progress.mediaContentKey) : error)
     case .drmUpdate(_, _, _, let error?): session.tell(error)
-    case .downloadContent, .drmRequest, .drmUpdate, .note: break
+    case .lmsData(_, let result): result.error.map { session.tell($0.of(result.mediaContentKey)) }
+    case .downloadContent, .drmRequest, .drmUpdate, .sendCompleteStoredLms, .note: break
     }
   }
 }

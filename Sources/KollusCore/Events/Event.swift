@@ -9,7 +9,23 @@ package enum Event: Sendable {
   case drmRequest(DRMItem, json: String?, error: KollusError?)
   /// A renewal: the content just done, how many of how many.
   case drmUpdate(cur: Int, count: Int, mediaContentKey: String, error: KollusError?)
+  /// An exchange with the LMS receiver: the form that was sent, and what came of it.
+  case lmsData(String, LMSResult)
+  /// Stored reports were sent: how many were taken, and how many not.
+  case sendCompleteStoredLms(successCount: Int, failCount: Int)
   case note(Note, mediaContentKey: String?, message: String)
+}
+
+/// How a receiver answered a report.
+package struct LMSResult: Sendable {
+  package let mediaContentKey: String
+  /// The HTTP status, `nil` when there was no answer.
+  package let status: Int?
+  package let error: KollusError?
+
+  package init(mediaContentKey: String, status: Int?, error: KollusError?) {
+    (self.mediaContentKey, self.status, self.error) = (mediaContentKey, status, error)
+  }
 }
 
 /// A life-cycle note; the raw value is its name in JSON.

@@ -77,5 +77,32 @@ enum Schema {
         id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, begun_at INTEGER NOT NULL, is_open INTEGER NOT NULL
       ) STRICT
       """),
+    .init(
+      "reports",
+      // One play of one content; open until its last report is made.
+      """
+      CREATE TABLE viewing (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        mck TEXT NOT NULL, client_user_id TEXT NOT NULL, start_at INTEGER NOT NULL,
+        context TEXT NOT NULL, log TEXT NOT NULL, is_open INTEGER NOT NULL,
+        UNIQUE (client_user_id, start_at)
+      ) STRICT
+      """,
+      "CREATE INDEX viewing_open ON viewing (id) WHERE is_open = 1",
+      // Reports are kept as they are to be sent: whatever becomes of the content, or of this program, they can be.
+      // `stream` tells apart the receivers of one play; order holds within a stream.
+      """
+      CREATE TABLE report (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        viewing_id INTEGER NOT NULL, stream INTEGER NOT NULL,
+        mck TEXT NOT NULL, client_user_id TEXT NOT NULL, start_at INTEGER NOT NULL, play_status TEXT NOT NULL,
+        url TEXT NOT NULL, body TEXT NOT NULL,
+        state TEXT NOT NULL, created_at INTEGER NOT NULL, ended_at INTEGER,
+        attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, not_before INTEGER NOT NULL,
+        status INTEGER, error_code INTEGER, error_message TEXT
+      ) STRICT
+      """,
+      "CREATE INDEX report_pending ON report (viewing_id, stream, id) WHERE state = 'pending'",
+      "CREATE INDEX report_state ON report (state, id)"),
   ])
 }

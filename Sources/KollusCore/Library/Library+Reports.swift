@@ -1,0 +1,250 @@
+import SQLiteKit
+
+/// Reports of viewing in the library: committed before they are sent, never dropped by themselves.
+extension Library {
+  /// Which reports a list shows.
+  package struct ReportSelection: Sendable {
+    /// States wanted; `nil` wants all but receipts.
+    package var states: Set<Report.State>?
+    package var mediaContentKey: String?
+    package init() {}
+  }
+
+  /// How many reports are waiting, and since when.
+  package struct Backlog: Sendable {
+    package let pending: Int
+    package let aside: Int
+    /// Unix seconds of the oldest report that is pending.
+    package let oldest: Int64?
+  }
+
+  /// One receiver's reports of one play, in their order.
+  struct ReportStream: Sendable, Hashable {
+    let viewing: Int64
+    let stream: Int64
+  }
+
+  /// How long receipts are kept, in seconds.
+  static let receiptLife: Int64 = 30 * 86_400
+
+  // MARK: Writing
+
+  /// Keeps reports for good, before any of them is sent.
+  func add(_ reports: [Report], at time: Int64) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      for report in reports { try db.insert(report, at: time) }
+    }
+  }
+
+  /// What came of sending a report.
+  func note(_ outcome: ReportOutcome, of report: Report, at time: Int64) async throws {
+    try await record { db throws(SQLiteError) in
+      switch outcome {
+      case .sent(let status):
+        try db.execute(
+          """
+          UPDATE report SET state = 'sent', body = '', ended_at = ?, attempts = attempts + 1, status = ?,
+          error_code = NULL, error_message = NULL WHERE id = ? AND state = 'pending'
+          """, .integer(time), .integer(Int64(status)), .integer(report.id))
+      case .wait(let error, let status, let notBefore):
+        try db.execute(
+          """
+          UPDATE report SET attempts = attempts + 1, next_at = ?, not_before = ?, status = ?, error_code = ?,
+          error_message = ? WHERE id = ? AND state = 'pending'
+          """, .integer(time + Self.backoff(after: report.attempts)), .integer(notBefore),
+          status.map { .integer(Int64($0)) } ?? .null, .integer(Int64(error.code)), .text(error.message),
+          .integer(report.id))
+      case .refused(let error, let status):
+        try db.execute(
+          """
+          UPDATE report SET state = 'aside', ended_at = ?, attempts = attempts + 1, status = ?, error_code = ?,
+          error_message = ? WHERE id = ? AND state = 'pending'
+          """, .integer(time), .integer(Int64(status)), .integer(Int64(error.code)), .text(error.message),
+          .integer(report.id))
+      }
+    }
+  }
+
+  /// Doubling from half a minute to six hours, with a quarter of jitter.
+  private static func backoff(after attempts: Int64) -> Int64 {
+    let base = min(6 * 3_600, 30 << min(max(attempts, 0), 10))
+    return Int64(Double(base) * Double.random(in: 0.75...1.25))
+  }
+
+  /// The next report of a stream, after those that a later one has made needless are marked so.
+  func next(_ stream: ReportStream, at time: Int64) async throws -> Report? {
+    try await record { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE report SET state = 'superseded', ended_at = ?3 WHERE viewing_id = ?1 AND stream = ?2 AND state = 'pending'
+          AND id < (SELECT max(id) FROM report WHERE viewing_id = ?1 AND stream = ?2 AND state = 'sent')
+        """, .integer(stream.viewing), .integer(stream.stream), .integer(time))
+      var found: Report?
+      try db.reports(
+        "WHERE viewing_id = ? AND stream = ? AND state = 'pending' ORDER BY id LIMIT 1",
+        [.integer(stream.viewing), .integer(stream.stream)]
+      ) { found = $0 }
+      return found
+    }
+  }
+
+  /// Puts reports back among those to be sent; returns how many.
+  package func requeue(_ ids: [Int64]) async throws -> Int {
+    try await record { db throws(SQLiteError) in
+      var count = 0
+      for id in ids {
+        try db.execute(
+          """
+          UPDATE report SET state = 'pending', ended_at = NULL, next_at = 0, not_before = 0, attempts = 0
+          WHERE id = ? AND state = 'aside'
+          """, .integer(id))
+        count += db.changes
+      }
+      return count
+    }
+  }
+
+  /// Forgets reports that are not to be sent any more; returns how many.
+  package func drop(_ ids: [Int64]) async throws -> Int {
+    try await record(.durable) { db throws(SQLiteError) in
+      var count = 0
+      for id in ids {
+        try db.execute("DELETE FROM report WHERE id = ?", .integer(id))
+        count += db.changes
+      }
+      return count
+    }
+  }
+
+  /// Forgets receipts that are older than a month.
+  func forgetReceipts(at time: Int64) async throws {
+    try await record { db throws(SQLiteError) in
+      try db.execute(
+        "DELETE FROM report WHERE state IN ('sent', 'superseded') AND ended_at < ?",
+        .integer(time - Self.receiptLife))
+      try db.execute(
+        "DELETE FROM viewing WHERE is_open = 0 AND start_at < ? AND id NOT IN (SELECT viewing_id FROM report)",
+        .integer(time - Self.receiptLife))
+    }
+  }
+
+  // MARK: Reading
+
+  /// Streams with reports to be sent, the oldest first; those that wait for a time are left out.
+  ///
+  /// `obeysBackoff` leaves out those that this program would not yet try again by itself.
+  func streams(at time: Int64, obeysBackoff: Bool) throws(KollusError) -> [ReportStream] {
+    // A stream goes on with its first report: when that has to wait, the others wait behind it.
+    let sql = """
+      SELECT viewing_id, stream FROM report WHERE state = 'pending' AND not_before <= ?1 AND (?2 = 0 OR next_at <= ?1)
+        AND NOT EXISTS (SELECT 1 FROM report AS earlier WHERE earlier.viewing_id = report.viewing_id
+          AND earlier.stream = report.stream AND earlier.state = 'pending' AND earlier.id < report.id)
+      ORDER BY id
+      """
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind([.integer(time), .integer(obeysBackoff ? 1 : 0)])
+        var streams: [ReportStream] = []
+        while try row.step() {
+          streams.append(ReportStream(viewing: row.integer(at: 0), stream: row.integer(at: 1)))
+        }
+        return streams
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  package func backlog() throws(KollusError) -> Backlog {
+    let sql = """
+      SELECT (SELECT count(*) FROM report WHERE state = 'pending'), (SELECT count(*) FROM report WHERE state = 'aside'),
+      (SELECT created_at FROM report WHERE state = 'pending' ORDER BY id LIMIT 1)
+      """
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        guard try row.step() else { return Backlog(pending: 0, aside: 0, oldest: nil) }
+        return Backlog(
+          pending: Int(clamping: row.integer(at: 0)), aside: Int(clamping: row.integer(at: 1)),
+          oldest: row.isNull(at: 2) ? nil : row.integer(at: 2))
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Shows the reports that fit `selection`, the oldest first.
+  package func forEachReport(_ selection: ReportSelection, _ body: @Sendable (Report) -> Void)
+    throws(KollusError)
+  {
+    let states = selection.states ?? [.pending, .aside, .superseded]
+    let marks = states.map { _ in "?" }.joined(separator: ", ")
+    var condition = "WHERE state IN (\(marks))"
+    var values: [Value] = states.map { .text($0.rawValue) }
+    if let key = selection.mediaContentKey {
+      condition += " AND mck = ?"
+      values.append(.text(key))
+    }
+    do throws(SQLiteError) {
+      try db.reports("\(condition) ORDER BY id", values, body)
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  package func report(_ id: Int64) throws(KollusError) -> Report? {
+    var found: Report?
+    do throws(SQLiteError) {
+      try db.reports("WHERE id = ?", [.integer(id)]) { found = $0 }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+    return found
+  }
+}
+
+extension Connection {
+  borrowing func insert(_ report: Report, at time: Int64) throws(SQLiteError) {
+    try execute(
+      """
+      INSERT INTO report (viewing_id, stream, mck, client_user_id, start_at, play_status, url, body, state, created_at,
+        attempts, next_at, not_before)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, 0, 0, 0)
+      """, .integer(report.viewing), .integer(report.stream), .text(report.mediaContentKey),
+      .text(report.clientUserID), .integer(report.startAt), .text(report.playStatus), .text(report.url),
+      .text(report.body), .integer(time))
+  }
+
+  fileprivate borrowing func reports(
+    _ condition: String, _ values: [Value], _ body: (Report) -> Void
+  ) throws(SQLiteError) {
+    let sql = """
+      SELECT id, viewing_id, stream, mck, client_user_id, start_at, play_status, url, body, state, created_at, ended_at,
+      attempts, next_at, not_before, status, error_code, error_message FROM report
+      """
+    try withStatement("\(sql) \(condition)") { row throws(SQLiteError) in
+      try row.bind(values)
+      while try row.step() { body(Report(row)) }
+    }
+  }
+}
+
+extension Report {
+  fileprivate init(_ row: borrowing Statement) {
+    func text(_ column: Int32) -> String { row.text(at: column) ?? "" }
+    self.init(
+      viewing: row.integer(at: 1), stream: row.integer(at: 2), mediaContentKey: text(3),
+      clientUserID: text(4),
+      startAt: row.integer(at: 5), playStatus: text(6), url: text(7), body: text(8))
+    id = row.integer(at: 0)
+    state = State(rawValue: text(9)) ?? .aside
+    (createdAt, attempts) = (row.integer(at: 10), row.integer(at: 12))
+    endedAt = row.isNull(at: 11) ? nil : row.integer(at: 11)
+    (nextAt, notBefore) = (row.integer(at: 13), row.integer(at: 14))
+    status = row.isNull(at: 15) ? nil : row.integer(at: 15)
+    failure = row.text(at: 17).map { message in
+      KollusError(
+        state == .aside ? .refused : .tryLater, code: Int(truncatingIfNeeded: row.integer(at: 16)), message,
+        mediaContentKey: mediaContentKey)
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import CurlKit
+import SystemKit
+
+/// Sends stored reports: order is kept within a play, plays go in parallel (design §7).
+///
+/// Several processes may send at once: each play has one sender at a time. A report that was sent and not noted, because
+/// of a kill, is sent again; none is ever lost.
+package struct ReportSender: Sendable {
+  /// How many reports ended in which way.
+  package struct Tally: Sendable, Equatable {
+    package var successCount = 0
+    /// Those that wait and those set aside.
+    package var failCount = 0
+    /// Whether any was refused for good.
+    package var hasRefusals = false
+  }
+
+  private static let streamsInFlight = 16
+  /// Streams that wait for a commit they share with others.
+  private static let streamsAhead = 128
+
+  private let library: Library
+  private let settings: Settings
+  private let sink: any EventSink
+  private let engine: TransferEngine
+  private let wire = Allotment(Self.streamsInFlight)
+
+  package init(library: Library, settings: Settings, sink: any EventSink) throws(KollusError) {
+    (self.library, self.settings, self.sink) = (library, settings, sink)
+    do throws(CurlError) {
+      engine = try TransferEngine()
+    } catch {
+      throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
+    }
+  }
+
+  /// Ends the thread; to be called once after the last run.
+  package func close() { engine.stop() }
+
+  /// Sends what is stored, at most `limit` reports.
+  ///
+  /// `obeysBackoff` leaves out what this program would not yet try again by itself; a server's `Retry-After` is always
+  /// obeyed. Throws `interrupted` when the task was cancelled; what was sent by then is noted.
+  package func flush(limit: Int? = nil, obeysBackoff: Bool) async throws -> Tally {
+    let now = Int64(library.now())
+    try await library.forgetReceipts(at: now)
+    let streams = try await library.streams(at: now, obeysBackoff: obeysBackoff)
+    let run = SenderRun(limit: limit)
+    _ = await mapConcurrently(streams, limit: Self.streamsAhead) { stream in
+      do { try await send(stream, run) } catch { run.fail(KollusError(any: error)) }
+    }
+    try Task.checkCancellation()
+    if let error = run.failure { throw error }
+    return run.tally
+  }
+
+  /// Sends the reports of one stream in their order, until one has to wait.
+  func send(_ stream: Library.ReportStream, _ run: SenderRun) async throws {
+    // Another process is at it.
+    guard let lock = try library.home.lock(viewing: stream.viewing) else { return }
+    defer { withExtendedLifetime(lock) {} }
+    while run.failure == nil {
+      try Task.checkCancellation()
+      let now = Int64(library.now())
+      guard let report = try await library.next(stream, at: now), report.notBefore <= now,
+        run.admit(report.url, now)
+      else { return }
+      let outcome = try await wire.with(1) { try await post(report) }
+      try await library.note(outcome, of: report, at: Int64(library.now()))
+      run.note(outcome, of: report.url)
+      tell(report, outcome)
+      if case .wait = outcome { return }
+    }
+  }
+
+  private func post(_ report: Report) async throws -> ReportOutcome {
+    let policy = HTTPPolicy(allowsPlainHTTP: settings.allowPlainHTTP)
+    do {
+      guard let address = WebAddress(report.url) else {
+        return .refused(
+          KollusError(.refused, code: KollusCode.urlNotUsable, "the receiver's address is not a usable URL"),
+          status: 0)
+      }
+      try policy.check(address, for: "the LMS callback")
+      var request = Request(address, options: OriginClient.options(settings))
+      request.method = .post(
+        body: Array(report.body.utf8), contentType: "application/x-www-form-urlencoded; charset=UTF-8")
+      request.headers = ["Accept: */*", "Accept-Encoding: identity"]
+      let receiver = StatusReceiver()
+      do {
+        let head = try await engine.perform(request, into: receiver)
+        return outcome(of: head, from: address)
+      } catch let error as CurlError {
+        // The answer's body says nothing that matters: its head is the answer.
+        if let head = receiver.head { return outcome(of: head, from: address) }
+        let failure = KollusError(error, address: address)
+        return .wait(failure, status: nil, notBefore: 0)
+      }
+    } catch let error as KollusError {
+      return .wait(error, status: nil, notBefore: 0)
+    }
+  }
+
+  private func outcome(of head: ResponseHead, from address: WebAddress) -> ReportOutcome {
+    let now = library.now()
+    let asked = RetryAfter.time(head, now: now).map { Int64(min($0, now + 30 * 86_400).rounded(.up)) }
+    return ReportOutcome(status: head.status, display: address.display, notBefore: asked ?? 0)
+  }
+
+  private func tell(_ report: Report, _ outcome: ReportOutcome) {
+    let result: LMSResult
+    switch outcome {
+    case .sent(let status):
+      result = LMSResult(mediaContentKey: report.mediaContentKey, status: status, error: nil)
+    case .wait(let error, let status, _):
+      result = LMSResult(mediaContentKey: report.mediaContentKey, status: status, error: error)
+    case .refused(let error, let status):
+      result = LMSResult(mediaContentKey: report.mediaContentKey, status: status, error: error)
+    }
+    sink.emit(.lmsData(report.body, result))
+  }
+}
+
+/// What one run of the sender remembers.
+final class SenderRun: Sendable {
+  /// After so many tries in a row to which a receiver did not answer, it is not called any more.
+  private static let silences = 3
+
+  private struct State {
+    var left: Int?
+    var tally = ReportSender.Tally()
+    var misses: [String: Int] = [:]
+    var notBefore: [String: Int64] = [:]
+    var failure: KollusError?
+  }
+
+  private let state: Protected<State>
+
+  init(limit: Int? = nil) { state = Protected(State(left: limit)) }
+
+  var tally: ReportSender.Tally { state.withLock { $0.tally } }
+  var failure: KollusError? { state.withLock { $0.failure } }
+
+  func fail(_ error: KollusError) { state.withLock { $0.failure = $0.failure ?? error } }
+
+  /// Whether a report to this receiver may be sent now.
+  func admit(_ url: String, _ now: Int64) -> Bool {
+    state.withLock { state in
+      guard state.misses[url, default: 0] < Self.silences, state.notBefore[url, default: 0] <= now,
+        state.left.map({ $0 > 0 }) ?? true
+      else { return false }
+      state.left = state.left.map { $0 - 1 }
+      return true
+    }
+  }
+
+  func note(_ outcome: ReportOutcome, of url: String) {
+    state.withLock { state in
+      switch outcome {
+      case .sent:
+        state.tally.successCount += 1
+        state.misses[url] = 0
+      case .wait(_, let status, let notBefore):
+        state.tally.failCount += 1
+        if status == nil { state.misses[url, default: 0] += 1 }
+        if notBefore > 0 { state.notBefore[url] = notBefore }
+      case .refused:
+        state.tally.failCount += 1
+        state.tally.hasRefusals = true
+      }
+    }
+  }
+}
+
+/// Wants nothing but the head of an answer, and no more of its body than keeps the connection of use.
+private final class StatusReceiver: BodyReceiver {
+  private static let limit = 1 << 20
+
+  private let state = Protected<(head: ResponseHead?, count: Int)>((nil, 0))
+
+  var head: ResponseHead? { state.withLock { $0.head } }
+  var canResume: Bool { true }
+
+  func begin(_ head: ResponseHead) -> Bool {
+    state.withLock { $0.head = head }
+    return true
+  }
+
+  func receive(_ bytes: RawSpan) -> Reception {
+    state.withLock { state in
+      state.count += bytes.byteCount
+      return state.count <= Self.limit ? .taken : .refused
+    }
+  }
+}
