@@ -11,7 +11,9 @@ package enum Kollus {
 
   static let commands: [any Command.Type] = [
     DownloadCommand.self, ListCommand.self, ShowCommand.self, ExportCommand.self, VerifyCommand.self,
-    RenewCommand.self, PlayCheckCommand.self, RemoveCommand.self, ConfigCommand.self, IdentityCommand.self,
+    RenewCommand.self, PlayCheckCommand.self, LMSFlushCommand.self, LMSListCommand.self,
+    LMSShowCommand.self, LMSRequeueCommand.self, LMSDropCommand.self, LMSExportCommand.self,
+    RemoveCommand.self, ConfigCommand.self, IdentityCommand.self,
     CompletionsCommand.self,
   ]
 

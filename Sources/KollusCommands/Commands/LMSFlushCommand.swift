@@ -1,0 +1,78 @@
+import ArgumentKit
+import JSONKit
+import KollusCore
+import TerminalKit
+
+/// `kollus lms-flush`: sends the stored reports of viewing.
+struct LMSFlushCommand: Command {
+  static let limit = Input<Int?>.option("limit", nil, "N", help: "Send at most N reports.")
+  static let dryRun = Input<Bool>.flag("dry-run", "n", help: "Say what would be sent; send nothing.")
+  static let spec = CommandSpec(
+    "lms-flush", "Send stored reports of viewing to the LMS callback.",
+    discussion: """
+      Reports of one play go in their order, plays in parallel. What cannot be sent waits, what a receiver refuses is set aside; \
+      'kollus lms list' shows both. A server's Retry-After is obeyed. With --quiet nothing is said when there is nothing to do, or \
+      when the network is merely down: fit for cron.
+      """,
+    inputs: [limit.declaration, dryRun.declaration],
+    examples: ["kollus lms-flush", "kollus lms-flush --quiet", "kollus lms-flush --limit 100 --json"])
+
+  var limit: Int?
+  var isDryRun: Bool
+
+  init(_ given: ParsedArguments) throws(UsageError) {
+    limit = try given(Self.limit)
+    isDryRun = try given(Self.dryRun)
+    if let limit, limit < 1 { throw UsageError("--limit must be at least 1") }
+  }
+
+  func run(_ session: Session) async throws -> Int32 {
+    let settings = try session.settings()
+    let library = try session.openLibrary()
+    let display = session.display()
+    defer { display.close() }
+    if isDryRun {
+      let backlog = try await library.backlog()
+      let count = min(backlog.pending, limit ?? .max)
+      if session.common.json {
+        session.write(json: Self.json(pending: count))
+      } else {
+        session.say("\(count) reports would be sent")
+      }
+      return ExitStatus.done
+    }
+    let sender = try ReportSender(library: library, settings: settings, sink: display.sink)
+    defer { sender.close() }
+    let tally = try await sender.flush(limit: limit, obeysBackoff: false)
+    if tally.successCount + tally.failCount > 0 || !session.common.quiet {
+      display.sink.emit(
+        .sendCompleteStoredLms(successCount: tally.successCount, failCount: tally.failCount))
+    }
+    display.close()
+    if session.common.json { session.write(json: Self.json(tally)) }
+    return Self.status(tally)
+  }
+
+  private static func status(_ tally: ReportSender.Tally) -> Int32 {
+    if tally.failCount == 0 { return ExitStatus.done }
+    if tally.successCount > 0 { return ExitStatus.partly }
+    return ExitStatus.of(tally.hasRefusals ? .refused : .tryLater)
+  }
+
+  private static func json(_ tally: ReportSender.Tally) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("successCount", tally.successCount)
+    writer.member("failCount", tally.failCount)
+    writer.endObject()
+    return writer.text
+  }
+
+  private static func json(pending: Int) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("pending", pending)
+    writer.endObject()
+    return writer.text
+  }
+}
