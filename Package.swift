@@ -49,7 +49,7 @@ let package = Package(
     room("JSONKit"),
     room("ArgumentKit"),
     room("TerminalKit"),
-    room("KollusCore", "CurlKit", "JSONKit", "SQLiteKit", "SealKit", "SystemKit"),
+    room("KollusCore", "CurlKit", "JSONKit", "SQLiteKit", "SealKit", "ServerKit", "SystemKit"),
     room("KollusCommands", "ArgumentKit", "JSONKit", "KollusCore", "SystemKit", "TerminalKit"),
     room("KollusOrigin", "ArgumentKit", "JSONKit", "SealKit", "ServerKit", "SystemKit"),
     .executableTarget(name: "kollus", dependencies: ["KollusCommands"], swiftSettings: house),

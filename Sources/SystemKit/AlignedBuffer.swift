@@ -39,6 +39,16 @@ import Glibc
     count = padded
   }
 
+  /// Copies bytes in use, from `offset` on, to the start of `target`: as many as there are and fit. Returns how many.
+  package func copy(from offset: Int, to target: inout MutableRawSpan) -> Int {
+    let length = min(max(0, count - offset), target.byteCount)
+    unsafe target.withUnsafeMutableBytes { target in
+      guard let start = target.baseAddress, length > 0 else { return }
+      unsafe start.copyMemory(from: memory + offset, byteCount: length)
+    }
+    return length
+  }
+
   /// Lends the first `length` bytes for reading.
   package func withBytes<Result, Failure: Error>(
     _ length: Int? = nil, _ body: (RawSpan) throws(Failure) -> Result
