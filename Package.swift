@@ -51,7 +51,7 @@ let package = Package(
     room("TerminalKit"),
     room("KollusCore", "CurlKit", "JSONKit", "SQLiteKit", "SealKit", "ServerKit", "SystemKit"),
     room("KollusCommands", "ArgumentKit", "JSONKit", "KollusCore", "SystemKit", "TerminalKit"),
-    room("KollusOrigin", "ArgumentKit", "JSONKit", "SealKit", "ServerKit", "SystemKit"),
+    room("KollusOrigin", "ArgumentKit", "JSONKit", "SealKit", "ServerKit", "SystemKit", "TerminalKit"),
     .executableTarget(name: "kollus", dependencies: ["KollusCommands"], swiftSettings: house),
     .executableTarget(name: "kollus-origin", dependencies: ["KollusOrigin"], swiftSettings: house),
     room("KollusTestSupport", "JSONKit", "SealKit"),

@@ -2,7 +2,7 @@ import JSONKit
 import ServerKit
 import SystemKit
 
-/// One line for each exchange, and one for each item of a DRM request, safe to print and without tokens.
+/// One line for each exchange, each item of a DRM request and each report, safe to print and without tokens.
 enum AccessLog {
   private static let secrets: Set<String> = ["jwt"]
 
@@ -21,8 +21,20 @@ enum AccessLog {
   /// The line for one item: what was asked, what was answered, and the controls that changed the response.
   static func note(_ item: DRMItem, _ answers: [String], _ controls: ResponseControls) -> String {
     let answer = controls.sendsAnswers && !answers.isEmpty ? answers.joined(separator: " ") : "no answer"
-    let cause = controls.names.isEmpty ? "" : " by " + controls.names.joined(separator: " ")
     let question = "kind \(item.kind) \(item.mediaContentKey) \(item.json.rawText)"
-    return "  \(question.printable) -> \(answer.printable)\(cause)"
+    return "  \(question.printable) -> \(answer.printable)\(cause(controls))"
+  }
+
+  /// The line for a report: of what and whom it is, what became of it, and all it says.
+  static func note(_ submission: LMSSubmission, isStored: Bool, _ controls: ResponseControls) -> String {
+    let report = submission.report
+    let subject = "\(report.mediaContentKey) \(report.clientUserID) \(report.startAt)".printable
+    let blocks = report.blocks.map { ": \($0.playedCount) of \($0.count) blocks" } ?? ""
+    let outcome = (isStored ? "stored" : "not stored") + cause(controls)
+    return "  report \(subject)\(blocks) -> \(outcome) \(submission.text)"
+  }
+
+  private static func cause(_ controls: ResponseControls) -> String {
+    controls.names.isEmpty ? "" : " by " + controls.names.joined(separator: " ")
   }
 }

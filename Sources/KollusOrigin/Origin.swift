@@ -3,15 +3,15 @@ import JSONKit
 import SystemKit
 
 /// The reference origin as a tool: `publish` fills a folder, `serve` answers from it, `policy` shows what
-/// the DRM callback answers.
+/// the DRM callback answers, `lms` what the viewing reports say.
 package enum Origin {
   /// What `--version` says.
   package static let version = "0.1.0"
 
   static let tree = CommandTree(
     tool: "kollus-origin",
-    "Serve contents to kollus from a folder: manifests, media, play URLs and DRM answers.",
-    commands: [PublishCommand.spec, ServeCommand.spec, PolicyCommand.spec])
+    "Serve contents to kollus from a folder: manifests, media, play URLs and DRM answers; take viewing reports.",
+    commands: [PublishCommand.spec, ServeCommand.spec, PolicyCommand.spec, LMSCommand.spec])
 
   /// Runs one command line, without the tool's own name, and gives its exit status.
   package static func run(_ words: [String], in context: Context) async -> Int32 {
@@ -20,6 +20,7 @@ package enum Origin {
       case .help(let path): context.output(tree.help(for: path))
       case .version: context.output("kollus-origin \(version)")
       case .run(PublishCommand.spec.name, let given): try PublishCommand(given).run(in: context)
+      case .run(LMSCommand.spec.name, let given): try LMSCommand(given).run(in: context)
       case .run(PolicyCommand.spec.name, _): PolicyCommand.run(in: context)
       case .run(_, let given): try await ServeCommand(given).run(in: context)
       }

@@ -83,6 +83,17 @@ import Testing
     #expect(try stage.manifest("k").object("channel")?.string("drmCallback") == callback)
   }
 
+  @Test(arguments: [
+    "60:../lms?json_data={JSON_DATA}", "1:./lms/{CLIENT_USER_ID}?b={BLOCK_PLAY_1}", "30:/lms",
+    "60:http://127.0.0.1:1/lms?json_data={JSON_DATA}&s={PLAY_STATUS}",
+  ])
+  func `an LMS callback may be relative too, its braces as they are`(_ callback: String) async throws {
+    let stage = OriginStage()
+    #expect(try await stage.publish("k", [1], "--lms-callback", callback) == 0)
+    let manifest = try stage.manifest("k")
+    #expect(try manifest.object("channel")?.member("lmsCallback")?.rawText == "\"\(callback)\"")
+  }
+
   @Test(arguments: [("none", false), ("file", true)])
   func `digests can be left out`(_ kind: String, _ hasFile: Bool) async throws {
     let stage = OriginStage()
@@ -147,7 +158,9 @@ import Testing
     ["--segment-size", "9223372036854775807M"], ["--play-section", "30:0"], ["--play-section", "5:5"],
     ["--play-section", "5"], ["--lms-callback", "https://example.com"],
     ["--lms-callback", "0:https://example.com"],
-    ["--lms-callback", "60:ftp://x"], ["--drm-callback", "example.com"], ["--drm-callback", "https://"],
+    ["--lms-callback", "60:ftp://x"], ["--lms-callback", "../lms"], ["--lms-callback", "60:lms"],
+    ["--lms-callback", "60://example.com/lms"], ["--lms-callback", "60:../a b"],
+    ["--drm-callback", "example.com"], ["--drm-callback", "https://"],
     ["--drm-callback", "//example.com/drm"], ["--drm-callback", "../a b"], ["--drm-callback", "drm"],
     ["--block-count", "0"], ["--block-count", "99999999999999999999"], ["--seekable-end", "-1"],
     ["--content-type", "film"], ["--digests", "md5"], ["--media-type", "video"],
@@ -193,7 +206,8 @@ import Testing
   @Test func `the declarations are sound`() { #expect(Origin.tree.problems.isEmpty) }
 
   @Test(arguments: [
-    ["help"], ["--help"], ["help", "serve"], ["help", "policy"], ["publish", "--help"], ["--version"], [],
+    ["help"], ["--help"], ["help", "serve"], ["help", "policy"], ["help", "lms"], ["publish", "--help"],
+    ["--version"], [],
   ])
   func `help and version are results`(_ words: [String]) async throws {
     let stage = OriginStage()

@@ -107,7 +107,8 @@ struct CallbackReference: ArgumentValue, Equatable, Sendable {
   }
 }
 
-/// The console's form of an LMS callback, an interval in seconds before the URL: `60:https://…`.
+/// The console's form of an LMS callback, an interval in seconds before the URL: `60:https://…`, or before a
+/// reference such as `../lms?json_data={JSON_DATA}`.
 struct LMSCallback: ArgumentValue, Equatable, Sendable {
   let description: String
 
@@ -116,7 +117,7 @@ struct LMSCallback: ArgumentValue, Equatable, Sendable {
     guard parts.count == 2, positive(parts[0]) != nil else {
       throw UsageError("'\(argument)' is no callback such as 60:https://example.com/lms")
     }
-    _ = try WebAddress(argument: String(parts[1]))
+    _ = try CallbackReference(argument: String(parts[1]))
     description = argument
   }
 }

@@ -63,7 +63,8 @@ extension PublishCommand {
       "drm-callback", nil, "URL",
       help: "DRM callback; ../drm is that of 'serve', a reference relative to the manifest.")
     static let lmsCallback = Input<LMSCallback?>.option(
-      "lms-callback", nil, "SECONDS:URL", help: "LMS callback and its interval.")
+      "lms-callback", nil, "SECONDS:URL",
+      help: "LMS callback and its interval; 60:../lms?json_data={JSON_DATA} is that of 'serve'.")
     static let blockCount = Input<Count?>.option(
       "block-count", nil, "N", help: "Blocks that viewing reports divide the content into.")
     static let channel = [

@@ -13,12 +13,16 @@ struct ServeCommand {
   static let oneTime = Input<Bool>.flag(
     "one-time", help: "Take every play URL only once, until the next start.")
   static let policy = Input<String?>.option(
-    "policy", nil, "FILE", help: "What the DRM callback answers, as JSON; see above.")
+    "policy", nil, "FILE", help: "What the DRM callback answers and reports get, as JSON; see above.")
+  static let lms = Input<String?>.option(
+    "lms", nil, "FILE", help: "Keep viewing reports, one JSON object a line; 'kollus-origin lms' merges them."
+  )
   static let log = Input<Bool>.flag(
-    "log", help: "Print a line for each exchange on stderr, and one for each item of a DRM request.")
+    "log",
+    help: "Print a line for each exchange on stderr, one for each item of a DRM request, and each report.")
 
   static let spec = CommandSpec(
-    "serve", "Answer requests for manifests, media, play URLs and DRM policies.",
+    "serve", "Answer requests for manifests, media, play URLs, DRM policies and reports.",
     discussion: """
       The first line on stdout tells the URL once it can be used. SIGINT and SIGTERM end the server, with \
       status 0. Symbolic links and names that begin with a dot are not served.
@@ -27,7 +31,7 @@ struct ServeCommand {
       """,
     inputs: [
       root.declaration, port.declaration, address.declaration, keys.declaration, policy.declaration,
-      oneTime.declaration, log.declaration,
+      lms.declaration, oneTime.declaration, log.declaration,
     ],
     examples: ["kollus-origin serve --root site --port 8080 --keys keys.json"])
 
@@ -36,6 +40,7 @@ struct ServeCommand {
   private let address: String
   private let keys: String?
   private let policy: String?
+  private let lms: String?
   private let isOneTime: Bool
   private let logs: Bool
 
@@ -45,6 +50,7 @@ struct ServeCommand {
     address = try given(Self.address)
     keys = try given(Self.keys)
     policy = try given(Self.policy)
+    lms = try given(Self.lms)
     isOneTime = try given(Self.oneTime)
     logs = try given(Self.log)
   }
@@ -52,10 +58,14 @@ struct ServeCommand {
   /// Serves until the context says stop.
   func run(in context: Context) async throws {
     let keyRing = try keys.map { try KeyRing(file: $0) } ?? KeyRing()
-    let policies = try PolicySource(path: policy, keys: keyRing) { context.complain($0, hint: nil) }
+    let complain: @Sendable (String) -> Void = { context.complain($0, hint: nil) }
+    let policies = try PolicySource(path: policy, keys: keyRing, complain: complain)
     let service = OriginService(
       folder: try openRoot(), playURLs: PlayURLs(keys: keyRing, isOneTime: isOneTime),
-      drm: DRMEndpoint(policies: policies, logs: logs), now: context.now)
+      drm: DRMEndpoint(policies: policies, logs: logs),
+      lms: LMSEndpoint(
+        policies: policies, file: try lms.map(ReportFile.init), logs: logs, complain: complain),
+      now: context.now)
     let stops = context.stops()
     let server = try start(service, context)
     context.output("listening on \(server.origin)")
@@ -74,8 +84,8 @@ struct ServeCommand {
   private func start(_ service: OriginService, _ context: Context) throws -> HTTPServer {
     var configuration = HTTPServer.Configuration()
     (configuration.address, configuration.port) = (address, port)
-    // Beyond the largest DRM request, so that the endpoint can say what is wrong with a larger one.
-    configuration.maximumBody = DRMItem.bodyLimit * 2
+    // Beyond the largest request, so that its endpoint can say what is wrong with a larger one.
+    configuration.maximumBody = max(DRMItem.bodyLimit, LMSSubmission.bodyLimit) * 2
     let observe: HTTPServer.Observer = { request, response, status in
       let line = AccessLog.line(request, status: status, at: context.now())
       // At once, or the lines of two exchanges could mix.

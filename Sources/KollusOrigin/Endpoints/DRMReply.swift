@@ -10,24 +10,9 @@ struct DRMReply {
   let now: Int64
 
   func response(to request: Request, answers: [String]) -> Response {
-    guard controls.isDropped != true else { return Response.dropped }
-    let body = Array((controls.body ?? token(answers)).utf8)
-    let type = controls.contentType ?? "text/plain"
-    var response: Response
-    if controls.size == nil, controls.cut == nil, controls.stall == nil {
-      response = Response(status: 200, headers: ["Content-Type": type], body: body)
-    } else {
-      let source = BadBody(
-        body, size: controls.size, cut: controls.cut, stall: controls.stall?.duration, request: request)
-      response = Response(media: Media(source, type: type, entityTag: nil))
-    }
-    response.status = controls.status ?? (controls.location == nil ? 200 : 302)
+    var response = controls.response(
+      to: request, body: Array(token(answers).utf8), type: "text/plain", now: now)
     response.headers["X-Kollus-UserKey"] = userKey
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Retry-After"] = controls.retryAfter
-    response.headers["Location"] = controls.location
-    response.headers["Date"] = controls.date.map { HTTPDate.text(seconds: now + $0.seconds) }
     return response
   }
 

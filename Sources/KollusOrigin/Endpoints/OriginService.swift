@@ -5,6 +5,7 @@ struct OriginService: Sendable {
   let folder: Folder
   let playURLs: PlayURLs
   let drm: DRMEndpoint
+  let lms: LMSEndpoint
   /// Unix seconds.
   let now: @Sendable () -> Int64
 
@@ -30,6 +31,7 @@ struct OriginService: Sendable {
     case "media" where names.count >= 2: return (reading, media)
     case "s" where names.count == 1: return (reading, playURL)
     case "drm" where names.count == 1: return (["POST"], { drm.answer($0, now: now()) })
+    case "lms": return (["GET", "POST"], { lms.answer($0, now: now()) })
     default: return nil
     }
   }

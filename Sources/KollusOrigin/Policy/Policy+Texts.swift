@@ -59,5 +59,18 @@ extension Policy {
       {"contents": {"unit-1": {
         "kind1": {"result": 1, "@expiration_date": "7d", "expiration_count": 3},
         "kind3": [{"@status": 503, "@retryAfter": 5}, {"result": 1, "content_expired": 1}]}}}
+
+    POST /lms, and any path below it, takes a viewing report: the field json_data (or data) of a form, a JSON \
+    body or the query. --lms keeps the reports. "lms" in the policy file says what they get: an entry, or an \
+    array of entries that successive reports get in turn, at the top for all contents together, or in \
+    "contents" for one. Its members are @status, @retryAfter, @location, @delay, @date, @drop, @body, \
+    @contentType, @size, @cut and @stall from above, and
+
+      @store        whether the report is kept; without it, if the answer is 2xx and not dropped
+
+    Here the first report is refused, the answer to the second is lost, and all after it are taken:
+
+      {"lms": [{"@status": 503, "@retryAfter": 5}, {"@drop": true, "@store": true}, {}],
+       "contents": {"unit-1": {"lms": {"@status": 400}}}}
     """
 }

@@ -18,9 +18,12 @@ final class PolicySource: Sendable {
     let entries: [PolicyEntry]
   }
 
+  /// Who shares a list of entries: requests of a kind, or reports, about one content.
   private struct Turn: Hashable {
-    let key: [UInt8]
-    let kind: Int64
+    /// Nil for all contents.
+    let key: [UInt8]?
+    /// Nil for reports.
+    let kind: Int64?
   }
 
   private struct State {
@@ -54,22 +57,39 @@ final class PolicySource: Sendable {
 
   /// The entry for each item, taking their turns on; nil when there are no keys to sign with.
   func choose(for items: [DRMItem]) -> Choice? {
-    let (choice, complaint): (Choice?, String?) = state.withLock { state in
-      let complaint = refresh(&state)
-      guard let signer = state.signer else { return (nil, complaint) }
-      let entries = items.compactMap { Self.next(for: $0, in: &state) }
-      return (Choice(signer: signer, entries: entries), complaint)
+    withCurrent { state in
+      guard let signer = state.signer else { return nil }
+      let entries = items.compactMap { item in
+        let key = Array(item.mediaContentKey.utf8)
+        let entries = state.policy.entries(for: key, kind: item.kind)
+        return Self.next(of: entries, Turn(key: key, kind: item.kind), in: &state)
+      }
+      return Choice(signer: signer, entries: entries)
     }
-    if let complaint { complain(complaint) }
-    return choice
   }
 
-  private static func next(for item: DRMItem, in state: inout State) -> PolicyEntry? {
-    let key = Array(item.mediaContentKey.utf8)
-    let entries = state.policy.entries(for: key, kind: item.kind)
+  /// The entry for a report, taking its turn on.
+  func entry(for report: LMSReport) -> LMSEntry {
+    withCurrent { state in
+      let key = Array(report.mediaContentKey.utf8)
+      let (entries, areOwn) = state.policy.lmsEntries(for: key)
+      return Self.next(of: entries, Turn(key: areOwn ? key : nil, kind: nil), in: &state) ?? LMSEntry()
+    }
+  }
+
+  /// Hands over the state with the file as it is now, and tells what is wrong with it outside the lock.
+  private func withCurrent<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    let (result, complaint) = state.withLock { state in
+      let complaint = refresh(&state)
+      return (body(&state), complaint)
+    }
+    if let complaint { complain(complaint) }
+    return result
+  }
+
+  private static func next<Entry>(of entries: [Entry], _ turn: Turn, in state: inout State) -> Entry? {
     guard entries.count > 1 else { return entries.first }
     if state.turns.count >= turnLimit { state.turns = [:] }
-    let turn = Turn(key: key, kind: item.kind)
     let index = state.turns[turn, default: 0]
     state.turns[turn] = min(index + 1, entries.count - 1)
     return entries[index]

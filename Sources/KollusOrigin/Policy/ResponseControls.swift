@@ -45,6 +45,9 @@ struct ResponseControls: Sendable {
     "@bare", "@body", "@contentType", "@size", "@cut", "@stall",
   ]
 
+  /// Those that make sense for a signed answer only.
+  static let tokenNames: Set<String> = ["@customKey", "@sign", "@payload", "@bare"]
+
   /// Reads a member; false for one that is no control of a response.
   mutating func take(_ name: String, _ value: JSON) throws(JSONError) -> Bool {
     switch name {
@@ -89,6 +92,9 @@ struct ResponseControls: Sendable {
     stall = stall ?? other.stall
     names += other.names.filter { !names.contains($0) }
   }
+
+  /// The status of the response, unless it is dropped.
+  var statusSent: Int { status ?? (location == nil ? 200 : 302) }
 
   /// Whether the answers reach the client, well signed or not.
   var sendsAnswers: Bool { isDropped != true && body == nil && payload == nil }
