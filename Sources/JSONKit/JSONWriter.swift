@@ -85,7 +85,7 @@ package struct JSONWriter: Sendable {
     case 0x22, 0x5C:
       bytes.append(UInt8(ascii: "\\"))
       bytes.append(UInt8(truncatingIfNeeded: scalar.value))
-    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069:
+    case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069:
       bytes.append(contentsOf: "\\u".utf8)
       for shift in [12, 8, 4, 0] {
         let digit = UInt8(truncatingIfNeeded: scalar.value >> shift & 15)
@@ -99,7 +99,7 @@ package struct JSONWriter: Sendable {
 /// Whether a byte is, or begins, a scalar that may have to be escaped; most texts have none and are copied
 /// whole.
 private func mayNeedEscape(_ byte: UInt8) -> Bool {
-  byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2
+  byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2
 }
 
 /// A name and its value at once; `nil` writes `null`.

@@ -21,12 +21,13 @@ package enum Kollus {
   package static let tree = CommandTree(
     tool: "kollus", "Keeps Kollus contents on this machine for offline use.",
     commands: commands.map { $0.spec },
+    groups: [CommandGroup("lms", "Stored reports of viewing.")],
     common: CommonInputs.all)
 
   /// Runs the command that `words` name; SIGINT and SIGTERM end it cleanly with 130 and 143.
   package static func run(_ words: [String], in context: Context) async -> Int32 {
     let interruption = Interruption()
-    let task = Task { await dispatch(words, in: context) }
+    let task = Task { await dispatch(words, in: context, interruption) }
     let watch = context.watchSignals { number in
       interruption.note(number)
       task.cancel()
@@ -37,7 +38,9 @@ package enum Kollus {
     return 128 + number
   }
 
-  private static func dispatch(_ words: [String], in context: Context) async -> Int32 {
+  private static func dispatch(
+    _ words: [String], in context: Context, _ interruption: Interruption
+  ) async -> Int32 {
     do throws(UsageError) {
       if words == ["help", "--markdown"] { return print(markdown, in: context) }
       switch try tree.parse(words) {
@@ -49,7 +52,8 @@ package enum Kollus {
           return ExitStatus.of(.internalFailure)
         }
         let command = try type.init(given)
-        return await run(command, in: Session(context: context, common: try CommonInputs(given)))
+        return await run(
+          command, in: Session(context: context, common: try CommonInputs(given), interruption))
       }
     } catch {
       return refuse(error, words, in: context)
@@ -76,7 +80,7 @@ package enum Kollus {
     let failure = KollusError(.usage, error.message, hint: error.hint)
     // The words were not understood, so what they say of the form of errors is looked for, not parsed.
     if words.prefix(while: { $0 != "--" }).contains("--json") {
-      _ = context.standardError(Failure.json(failure) + "\n")
+      _ = context.standardError(Failure.json(failure, status: ExitStatus.usage) + "\n")
     } else {
       let path = tree.path(in: words).map { "kollus help \($0)" } ?? "kollus help"
       let hint = error.hint.map { "hint: \($0.withoutTokens.terminalSafe)\n" } ?? ""
@@ -95,7 +99,7 @@ package enum Kollus {
 }
 
 /// The first signal that asked to stop.
-private final class Interruption: Sendable {
+final class Interruption: Sendable {
   private let first = Mutex<Int32?>(nil)
   var number: Int32? { first.withLock { $0 } }
   func note(_ number: Int32) { first.withLock { $0 = $0 ?? number } }

@@ -7,10 +7,19 @@ import TerminalKit
 final class Session: Sendable {
   let context: Context
   let common: CommonInputs
+  private let interruption: Interruption
   private let hasLostOutput = Atomic(false)
 
-  init(context: Context, common: CommonInputs) {
-    (self.context, self.common) = (context, common)
+  init(context: Context, common: CommonInputs, _ interruption: Interruption) {
+    (self.context, self.common, self.interruption) = (context, common, interruption)
+  }
+
+  /// The exit status of a failure: an interruption has that of its signal.
+  func status(of error: KollusError) -> Int32 {
+    guard error.kind == .interrupted, let number = interruption.number else {
+      return ExitStatus.of(error.kind)
+    }
+    return 128 + number
   }
 
   /// Whether everything that was printed could be.
@@ -94,6 +103,7 @@ final class Session: Sendable {
   func tell(_ error: KollusError) {
     // Merely offline is nothing a person must act on.
     if common.quiet, error.kind == .tryLater { return }
-    _ = context.standardError(common.json ? Failure.json(error) + "\n" : Failure.text(error))
+    _ = context.standardError(
+      common.json ? Failure.json(error, status: status(of: error)) + "\n" : Failure.text(error))
   }
 }

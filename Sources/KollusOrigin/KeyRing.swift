@@ -18,6 +18,9 @@ struct KeyRing: Sendable {
       for (name, value) in object.members {
         guard let keyPath = value.string, !keyPath.isEmpty else { throw value.failure("expected a path") }
         guard keys[name] == nil else { throw value.failure("appears twice") }
+        guard !name.isEmpty, name.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+          throw value.failure("a custom key goes into an HTTP header: printable ASCII only")
+        }
         let isAbsolute = keyPath.utf8.first == UInt8(ascii: "/")
         keys[name] = try Self.key(isAbsolute ? keyPath : "\(Files.folder(of: path))/\(keyPath)")
       }

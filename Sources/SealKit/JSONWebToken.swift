@@ -53,19 +53,24 @@ private struct Parts {
   init(_ token: some StringProtocol) throws(JSONWebToken.Failure) {
     let bytes = Array(token.utf8)
     let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 3, !parts.contains(where: \.isEmpty) else {
+    guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty else {
       throw .malformed("a token has three parts")
+    }
+    guard !parts[2].isEmpty else {
+      // Such a token mostly says itself that it has none.
+      try Self.check(header: Self.decoded(parts[0], "header"))
+      throw .malformed("it is not signed")
     }
     guard let signature = Base64.decode(parts[2]) else { throw .malformed("the signature is not base64") }
     signed = Array(bytes[..<parts[1].endIndex])
     payload = parts[1]
     self.signature = signature
-    try check(header: decoded(parts[0], "header"))
+    try Self.check(header: Self.decoded(parts[0], "header"))
   }
 
   /// The JSON object that the payload encodes.
   func claims() throws(JSONWebToken.Failure) -> JSON {
-    let bytes = try decoded(payload, "payload")
+    let bytes = try Self.decoded(payload, "payload")
     do {
       return try Self.object(bytes)
     } catch {
@@ -73,7 +78,9 @@ private struct Parts {
     }
   }
 
-  private func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(JSONWebToken.Failure) -> [UInt8] {
+  private static func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(JSONWebToken.Failure)
+    -> [UInt8]
+  {
     guard let bytes = Base64.decode(part) else { throw .malformed("the \(name) is not base64") }
     return bytes
   }
@@ -84,12 +91,12 @@ private struct Parts {
     return json
   }
 
-  private func check(header bytes: [UInt8]) throws(JSONWebToken.Failure) {
+  private static func check(header bytes: [UInt8]) throws(JSONWebToken.Failure) {
     let algorithm: String?
     let type: String?
     let hasExtensions: Bool
     do {
-      let header = try Self.object(bytes)
+      let header = try object(bytes)
       algorithm = try header.string("alg")
       type = try header.string("typ")
       hasExtensions = try header.member("crit") != nil

@@ -22,7 +22,8 @@ struct PlayCheckCommand: Command {
     discussion: """
       The answer is that of the stored licence, the file and the clock, without the network unless --renew is given. Ends \
       with 0 when all may be played (and will last), with 77 when a licence refuses, with 66 for an unknown key, with 65 for \
-      one that is damaged or not downloaded. A date without a time means the end of that day; without a zone it is local.
+      one that is damaged or not downloaded. A licence that wants the server to be asked before each play refuses unless --renew \
+      has just asked. A date without a time means the end of that day; without a zone it is local.
       """,
     inputs: [
       keys.declaration, renew.declaration, deep.declaration, until.declaration, plays.declaration,
@@ -86,12 +87,13 @@ struct PlayCheckCommand: Command {
   }
 
   private func check(
-    _ key: String, _ trip: Trip, _ library: Library, _ session: Session, _ sink: any EventSink
+    _ key: String, _ trip: Trip, _ library: Library, _ session: Session, _ sink: any EventSink,
+    isAsked: Bool = false
   ) async -> Finding {
     var finding = Finding(key: key)
     do {
       let content = try await session.content(key, in: library)
-      let verdict = try await library.judge(content, isDeep: isDeep, sink)
+      let verdict = try await library.judge(content, isDeep: isDeep, isAsked: isAsked, sink)
       // The look at the file may have changed what is known of it.
       finding.content = try await library.content(key) ?? content
       finding.verdict = verdict
@@ -130,7 +132,7 @@ struct PlayCheckCommand: Command {
     for index in findings.indices where wanted.contains(where: findings[index].key.isExactly) {
       let key = findings[index].key
       let failure = failures.of(key)
-      findings[index] = await check(key, trip, library, session, sink)
+      findings[index] = await check(key, trip, library, session, sink, isAsked: failure == nil)
       findings[index].renewal = failure
       findings[index].isRenewed = failure == nil
     }

@@ -73,7 +73,7 @@ struct RenewCommand: Command {
         try await renewer.run(scope) { results.add($0) }
       } catch {
         // What was done is told, then why it ended.
-        results.end()
+        results.end(isWhole: false)
         throw error
       }
     }
@@ -169,11 +169,11 @@ private final class RenewalResults: Sendable {
 
   /// Ends the document, says how many of how many, and returns the exit status.
   @discardableResult
-  func end() -> Int32 {
+  func end(isWhole: Bool = true) -> Int32 {
     array?.end()
     let (tally, renewed) = state.withLock { $0 }
     if tally.count == 0 {
-      session.say("nothing to renew")
+      if isWhole { session.say("nothing to renew") }
     } else if tally.count > 1 {
       session.say("\(renewed) of \(tally.count) renewed")
     }

@@ -24,7 +24,9 @@ struct ShowCommand: Command {
     let verdict = library.licenceVerdict(content, ledger: try await library.ledger())
     if session.common.json {
       var writer = JSONWriter()
-      content.write(to: &writer, mediaPath: library.home.mediaPath, licence: verdict)
+      content.write(
+        to: &writer, mediaPath: library.home.mediaPath, licence: verdict,
+        lastExchange: .some(try await library.lastExchange(of: content.id)))
       session.write(json: writer.text)
       return ExitStatus.done
     }

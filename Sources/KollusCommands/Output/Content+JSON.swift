@@ -4,8 +4,11 @@ import KollusCore
 extension Content {
   /// The members of one content, named as the vendor's SDK names them; a tested contract.
   ///
-  /// `verdict` is the one on its licence.
-  func write(to writer: inout JSONWriter, mediaPath: String, licence verdict: Verdict) {
+  /// `verdict` is the one on its licence. `lastExchange`, where given, adds what only one content is asked for.
+  func write(
+    to writer: inout JSONWriter, mediaPath: String, licence verdict: Verdict,
+    lastExchange: LastExchange?? = nil
+  ) {
     writer.beginObject()
     writer.member("mediaContentKey", mediaContentKey)
     writer.member("title", title)
@@ -38,8 +41,13 @@ extension Content {
     writer.member("mediaType", mediaType)
     writer.member("encodingProfile", encodingProfile)
     writer.member("contentProviderKey", contentProviderKey)
+    writer.member("clientUserID", clientUserID)
     writer.member("contentIndex", id)
     write(licence: verdict, to: &writer)
+    if let lastExchange {
+      writer.name("lastExchange")
+      if let lastExchange { lastExchange.write(to: &writer) } else { writer.null() }
+    }
     writer.endObject()
   }
 
@@ -57,5 +65,19 @@ extension Content {
     writer.member("drmExpireCountMax", licence.plays.maximum)
     writer.member("drmExpireCount", licence.plays.left)
     writer.member("DRMExpireRefreshPopup", licence.asksBeforeRenewal)
+    writer.member("checkAbuse", licence.checksAbuse)
+    writer.member("expirationPlaytimeType", licence.playTimeType.rawValue)
+  }
+}
+
+extension LastExchange {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("kind", kind.rawValue)
+    writer.member("at", time)
+    writer.member("answered", isAnswered)
+    writer.name("error")
+    if let error { Failure.write(error, to: &writer) } else { writer.null() }
+    writer.endObject()
   }
 }

@@ -29,12 +29,12 @@ enum Failure {
   }
 
   /// One JSON object.
-  static func json(_ error: KollusError) -> String {
+  static func json(_ error: KollusError, status: Int32) -> String {
     var writer = JSONWriter()
     writer.beginObject()
     writer.name("error")
     write(error, to: &writer)
-    writer.member("status", Int(ExitStatus.of(error.kind)))
+    writer.member("status", Int(status))
     writer.member("mediaContentKey", error.mediaContentKey?.withoutTokens)
     writer.endObject()
     return writer.text

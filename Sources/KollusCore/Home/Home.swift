@@ -112,6 +112,11 @@ extension Home {
     try lock(at: 1_024 + (id & 0xffff_ffff_ffff))
   }
 
+  /// Held by the process that plays, as long as it does.
+  func lock(playing id: Int64) throws(KollusError) -> ByteLock? {
+    try lock(at: 1 << 61 | (id & 0xffff_ffff_ffff))
+  }
+
   /// Taken by the one process that makes or sends the reports of this play.
   func lock(viewing id: Int64) throws(KollusError) -> ByteLock? {
     try lock(at: 1 << 60 | (id & 0xffff_ffff_ffff))

@@ -101,7 +101,7 @@ extension Library {
   ///
   /// Returns the content as it then stands, `nil` when it was removed meanwhile.
   func complete(
-    _ content: Content, stamp: Int64, clock: ServerClock, error: KollusError?,
+    _ content: Content, stamp: Int64, clock: ServerClock, error: KollusError?, notBefore: Int64 = 0,
     _ change: @escaping @Sendable (Licence) -> Licence
   ) async throws -> Content? {
     let identity = home.identity
@@ -110,7 +110,8 @@ extension Library {
       _ = try db.take(clock, identity)
       guard let stored = try db.licence(of: content, identity) else { return nil }
       try db.write(change(stored.licence), isComplete: true, after: stored.generation, of: content, identity)
-      try db.noteExchange(of: id, kind: .complete, at: clock.device, batch: 0, isAnswered: true, error)
+      try db.noteExchange(
+        of: id, kind: .complete, at: clock.device, batch: 0, isAnswered: true, notBefore: notBefore, error)
       try db.setReady(id, at: clock.device, stamp: stamp)
       return try db.content(key)
     }
@@ -180,7 +181,8 @@ extension Connection {
   borrowing func take(_ clock: ServerClock, _ identity: DeviceIdentity) throws(SQLiteError) -> Int64 {
     let stored = try ledger(identity)
     var ledger = stored ?? TimeLedger(seen: clock.device)
-    let trusted = clock.isTrusted ? clock.date : nil
+    // No server's clock is right that lies before this program was made.
+    let trusted = clock.isTrusted ? clock.date.flatMap { $0 >= 1_767_225_600 ? $0 : nil } : nil
     if let trusted { ledger.set(to: trusted, device: clock.device) } else { ledger.advance(clock.device) }
     if ledger != stored { try write(ledger, identity) }
     // A device clock that runs ahead must not expire for good what by the server's clock has not ended.

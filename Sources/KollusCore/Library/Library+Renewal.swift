@@ -68,6 +68,14 @@ struct RenewalEffect: Sendable {
   var isDeletion = false
 }
 
+/// A content about which nobody answered.
+struct RenewalFailure: Sendable {
+  let id: Int64
+  let error: KollusError
+  /// Unix seconds before which the server asked not to be called again, 0 for none.
+  let notBefore: Int64
+}
+
 /// Renewals in the library (design §6): a batch and its answers.
 extension Library {
   /// Shows what renewals would be about: every ready content that needs a licence, or those with these keys.
@@ -202,7 +210,7 @@ extension Library {
       let now = try db.take(clock, identity)
       var effects: [RenewalEffect] = []
       for answer in answers {
-        let effect = try db.apply(answer, now: now, identity)
+        let effect = try db.apply(answer, now: now, device: clock.device, identity)
         try db.noteExchange(
           of: answer.subject.content.id, kind: .play, at: clock.device, batch: batch, isAnswered: true,
           effect.error)
@@ -212,14 +220,14 @@ extension Library {
     }
   }
 
-  /// Nobody answered: the failure is kept, and the session key stays the same for the next time.
-  func noteUnanswered(_ ids: [Int64], batch: Int64, at time: Int64, _ error: KollusError, notBefore: Int64)
-    async throws
-  {
+  /// Nobody answered: the failures are kept, and the session keys stay the same for the next time.
+  func noteUnanswered(_ failures: [RenewalFailure], batch: Int64, at time: Int64) async throws {
     try await record { db throws(SQLiteError) in
-      for id in ids {
+      for failure in failures {
         try db.noteExchange(
-          of: id, kind: .play, at: time, batch: batch, isAnswered: false, notBefore: notBefore, error)
+          of: failure.id, kind: .play, at: time, batch: batch, isAnswered: false,
+          notBefore: failure.notBefore,
+          failure.error)
       }
     }
   }
@@ -238,7 +246,9 @@ extension Connection {
     return found
   }
 
-  fileprivate borrowing func apply(_ answer: RenewalAnswer, now: Int64, _ identity: DeviceIdentity)
+  fileprivate borrowing func apply(
+    _ answer: RenewalAnswer, now: Int64, device: Int64, _ identity: DeviceIdentity
+  )
     throws(SQLiteError) -> RenewalEffect
   {
     let content = answer.subject.content
@@ -257,7 +267,9 @@ extension Connection {
     else { return RenewalEffect(error: Downloader.removed) }
     let stored = try licence(of: content, identity)
     let trusted = stored.flatMap { $0.contradiction(by: answer.fileGeneration) == nil ? $0.licence : nil }
-    switch (trusted ?? Licence()).renewed(by: entry, sessionKey: answer.sessionKey, now: now) {
+    switch (trusted ?? Licence()).renewed(
+      by: entry, sessionKey: answer.sessionKey, now: now, device: device)
+    {
     case .refuse(let error): return RenewalEffect(error: error)
     case .delete(let error):
       try setDeleted(content, identity, error)

@@ -7,7 +7,7 @@ import JSONKit
 package struct DRMAnswer: Sendable, Equatable {
   let kind: DRMItem.Kind
   let mediaContentKey: String
-  /// Whether the server says yes; false as well for a deletion that says neither.
+  /// Whether the server says yes; false as well when it says neither.
   let isAllowed: Bool
   /// The server's words for the user, in one line of at most 2,000 scalars; not safe to print.
   let message: String?
@@ -50,9 +50,8 @@ package struct DRMAnswer: Sendable, Equatable {
     guard let key = try json.string("media_content_key") else { throw json.missing("media_content_key") }
     mediaContentKey = key
     isDelete = try entry.flag("content_delete", fate) ?? false
-    let result = try entry.flag("result", always)
-    guard result != nil || isDelete else { throw json.missing("result") }
-    isAllowed = result ?? false
+    // Servers leave out what is 0 (PROTO §2.4): no word is no.
+    isAllowed = try entry.flag("result", always) ?? false
     message = try json.string("message").flatMap(Self.line)
     expirationDate = try entry.limit("expiration_date", 1...Self.lastDate, policy)
     expirationCount = try entry.limit("expiration_count", 1...1_000, policy)
@@ -76,7 +75,7 @@ package struct DRMAnswer: Sendable, Equatable {
   private static func line(_ words: String) -> String? {
     let start = String(words.unicodeScalars.prefix(messageLimit))
     let line = start.split(whereSeparator: \.isNewline).joined(separator: " ")
-    return line.isEmpty ? nil : line
+    return line.contains { !$0.isWhitespace } ? line : nil
   }
 }
 

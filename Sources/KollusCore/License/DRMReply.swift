@@ -18,7 +18,7 @@ struct DRMReply: Sendable {
     _ head: ResponseHead, body: [UInt8], to items: [DRMItem], from address: WebAddress, at deviceTime: Double,
     keys: SecurityKeys
   ) throws(KollusError) {
-    let reading = Reading(address: address)
+    let reading = Reading(address: address, clue: Reading.clue(head, body))
     guard let token = reading.trimmed(body) else {
       throw reading.failure(KollusCode.answerEmpty, "is empty")
     }
@@ -31,9 +31,30 @@ struct DRMReply: Sendable {
   }
 }
 
+extension DRMReply {
+  /// Whether the server has answered the first of several items and no other.
+  var answersFirstOnly: Bool {
+    guard results.count > 2, case .success = results.first else { return false }
+    return results.dropFirst().allSatisfy { result in
+      if case .failure(let error) = result { error.code == KollusCode.answerMissing } else { false }
+    }
+  }
+}
+
 /// The steps from a body to answers.
 private struct Reading {
   let address: WebAddress
+  /// What the answer rather seems to be.
+  let clue: String?
+
+  /// What people who run a server would not guess from a token that cannot be read.
+  static func clue(_ head: ResponseHead, _ body: [UInt8]) -> String? {
+    if let encoding = head["content-encoding"], encoding.lowercased() != "identity" {
+      return "is compressed, which was not asked for"
+    }
+    let start = body.first { $0 > 0x20 }
+    return start == UInt8(ascii: "<") ? "is a web page" : nil
+  }
 
   func failure(_ code: Int, _ reason: String) -> KollusError {
     KollusError(
@@ -71,7 +92,11 @@ private struct Reading {
     }
     do {
       switch try payload.member("data") {
-      case .some(let data) where data.kind == .array: return Array(data.elements.prefix(10 * count + 100))
+      case .some(let data) where data.kind == .array:
+        guard data.count <= 10 * count + 100 else {
+          throw data.failure("far more entries than were asked for")
+        }
+        return Array(data.elements)
       case .some(let data) where data.kind == .object && count == 1: return [data]
       case .some(let data): throw data.failure("expected an array")
       case nil: throw JSONError(path: "data", reason: "missing")
@@ -84,7 +109,7 @@ private struct Reading {
   private func failure(_ failure: JSONWebToken.Failure) -> KollusError {
     switch failure {
     case .malformed(let reason):
-      self.failure(KollusCode.answerUntrusted, "is no signed token: \(reason)")
+      self.failure(KollusCode.answerUntrusted, clue ?? "is no signed token: \(reason)")
     case .algorithm(let name):
       self.failure(KollusCode.answerUntrusted, "is signed with the algorithm '\(name)', not HS256")
     case .signature:

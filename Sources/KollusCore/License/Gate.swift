@@ -7,7 +7,11 @@ extension Library {
   /// A file whose time stamp changed is read; `isDeep` reads it in any case. Notes that time has passed.
   /// Throws `tryLater` while another process works on a content that has to be read, and `inputOutput` when a
   /// file cannot be read at all.
-  package func judge(_ content: Content, isDeep: Bool, _ sink: any EventSink) async throws -> Verdict {
+  ///
+  /// A licence that wants the server to be asked before each play refuses unless that was just done (`isAsked`).
+  package func judge(
+    _ content: Content, isDeep: Bool, isAsked: Bool = false, _ sink: any EventSink
+  ) async throws -> Verdict {
     let device = Int64(now())
     try await noteTime(device)
     let ledger = try ledger()
@@ -35,7 +39,11 @@ extension Library {
     // makes meanwhile is not taken for an older library.
     let generation = fileGeneration(of: content.mediaContentKey)
     content.licence = try self.content(content.mediaContentKey)?.licence ?? content.licence
-    return verdict(content, fileGeneration: generation, file, ledger: ledger, at: device)
+    let verdict = verdict(content, fileGeneration: generation, file, ledger: ledger, at: device)
+    guard !isAsked, case .held(let licence) = content.holding(by: home.identity), licence.checksAbuse,
+      !verdict.reasons.contains(where: { $0.name == .tampered })
+    else { return verdict }
+    return verdict.adding(.alwaysOnline)
   }
 
   /// Whether the content was ever under a DRM callback, by all that remembers it: its row, its licence, the

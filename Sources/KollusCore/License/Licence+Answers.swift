@@ -52,7 +52,10 @@ extension Licence {
   }
 
   /// The answer to kind 3 at `now`, the best known time in Unix seconds; `sessionKey` is the one sent.
-  func renewed(by answer: DRMAnswer, sessionKey: String, now: Int64) -> Change {
+  ///
+  /// `device` is the device clock: an expiry by date is only kept for good when both clocks tell it, so that one
+  /// wrong `Date` locks nobody out for longer than till the next answer.
+  func renewed(by answer: DRMAnswer, sessionKey: String, now: Int64, device: Int64? = nil) -> Change {
     if answer.isDelete { return .delete(answer.deletion) }
     guard answer.isAllowed else {
       return .refuse(
@@ -85,7 +88,7 @@ extension Licence {
       licence.take(answer, absentMeansNone: true)
     } else {
       // An expired content stays expired, whatever new limits come without a reset.
-      licence.noteExpiry(at: now)
+      licence.noteExpiry(at: min(now, device ?? now))
       licence.take(answer, absentMeansNone: false)
     }
     return .keep(licence, licence.expiryError(at: now))

@@ -46,7 +46,7 @@ struct Licensor: Sendable {
 
   /// Asks whether the content may be downloaded (kind 1), keeps and returns the licence; throws when it may not.
   func approve(_ content: Content) async throws -> Licence {
-    let (answer, clock) = try await ask(.download, content)
+    let (answer, clock) = try await ask(.download, content) { Licence.approved(by: $0).failure }
     if let date = clock.date, abs(date - clock.device) > TimeLedger.serverTolerance {
       throw KollusError(
         .refused, code: KollusCode.clockDiffers,
@@ -72,8 +72,9 @@ struct Licensor: Sendable {
     let ready: Content?
     var failure: KollusError?
     do {
-      let (answer, clock) = try await ask(.complete, content)
-      switch (content.licence?.licence ?? Licence()).completed(by: answer) {
+      let held = content.licence?.licence ?? Licence()
+      let (answer, clock) = try await ask(.complete, content) { held.completed(by: $0).failure }
+      switch held.completed(by: answer) {
       case .delete(let error):
         try await delete(content, clock, kind: .complete, error)
         throw error.of(key)
@@ -86,11 +87,14 @@ struct Licensor: Sendable {
       }
     } catch {
       // No word from the server, or none that is about the content: as the SDK does, it expires by force.
+      let notBefore = Int64(((error as? DRMClient.Unanswered)?.notBefore ?? 0).rounded(.up))
       guard let error = Self.silence(error) else { throw error }
       let forced = (content.licence?.licence ?? Licence()).uncompleted(because: error).error
       failure = forced
       let clock = ServerClock(date: nil, device: Int64(library.now()), isTrusted: false)
-      ready = try await library.complete(content, stamp: stamp, clock: clock, error: forced) {
+      ready = try await library.complete(
+        content, stamp: stamp, clock: clock, error: forced, notBefore: notBefore
+      ) {
         $0.uncompleted(because: error).licence
       }
     }
@@ -126,8 +130,10 @@ struct Licensor: Sendable {
     try library.home.keepGeneration(record.generation, of: content.mediaContentKey)
   }
 
-  /// One exchange about one content, told as an event.
-  private func ask(_ kind: DRMItem.Kind, _ content: Content) async throws -> (DRMAnswer, ServerClock) {
+  /// One exchange about one content, told as an event with what `judge` makes of the answer.
+  private func ask(
+    _ kind: DRMItem.Kind, _ content: Content, judge: (DRMAnswer) -> KollusError?
+  ) async throws -> (DRMAnswer, ServerClock) {
     let item = item(kind, content)
     let key = content.mediaContentKey
     do {
@@ -138,7 +144,9 @@ struct Licensor: Sendable {
         throw KollusError(.internalFailure, "an exchange without a result").of(key)
       }
       let answer = try result.get()
-      sink.emit(.drmRequest(item, json: answer.text, error: nil))
+      sink.emit(.drmRequest(item, json: answer.text, error: judge(answer)?.of(key)))
+      // Kind 1 is refused for it.
+      if kind != .download { tellClock(reply.clock, of: key) }
       return (answer, reply.clock)
     } catch {
       let failure = (error as? DRMClient.Unanswered)?.error ?? KollusError(any: error)
@@ -147,6 +155,29 @@ struct Licensor: Sendable {
       try await library.noteFailure(of: content.id, kind: kind, at: Int64(library.now()), failure)
       throw error
     }
+  }
+}
+
+extension Licence.Change {
+  /// What is to be told as the failure of an exchange.
+  fileprivate var failure: KollusError? {
+    switch self {
+    case .keep(_, let error): error
+    case .delete(let error), .refuse(let error): error
+    }
+  }
+}
+
+extension Licensor {
+  /// Warns of a server whose clock and this machine's differ: dates are judged by the server's.
+  func tellClock(_ clock: ServerClock, of mediaContentKey: String?) {
+    guard let date = clock.date, abs(date - clock.device) > TimeLedger.serverTolerance else { return }
+    sink.emit(
+      .note(
+        .warning, mediaContentKey: mediaContentKey,
+        message:
+          "the callback server's clock says \(WallClock.text(date)), this machine's \(WallClock.text(clock.device)); one of them is wrong"
+      ))
   }
 }
 

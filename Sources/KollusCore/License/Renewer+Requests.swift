@@ -42,6 +42,7 @@ extension Renewer {
     let now = try await library.ledger()?.time(device) ?? device
     var order: [WebAddress] = []
     var groups: [WebAddress: [RenewalAsk]] = [:]
+    var failures: [RenewalFailure] = []
     for subject in try await library.subjects(ids) {
       let content = subject.content
       do throws(KollusError) {
@@ -61,10 +62,14 @@ extension Renewer {
         groups[address, default: []].append(ask)
       } catch {
         let notBefore = subject.notBefore > device ? subject.notBefore : 0
-        try await library.noteUnanswered([content.id], batch: batch, at: device, error, notBefore: notBefore)
-        report.tell(
-          RenewalOutcome(mediaContentKey: content.mediaContentKey, error: error.of(content.mediaContentKey)))
+        failures.append(
+          RenewalFailure(id: content.id, error: error.of(content.mediaContentKey), notBefore: notBefore))
       }
+    }
+    if !failures.isEmpty { try await library.noteUnanswered(failures, batch: batch, at: device) }
+    for failure in failures {
+      report.tell(
+        RenewalOutcome(mediaContentKey: failure.error.mediaContentKey ?? "", error: failure.error))
     }
     return order.map { ($0, groups[$0] ?? []) }
   }
@@ -117,6 +122,20 @@ extension Renewer {
         report)
       return
     }
+    licensor.tellClock(reply.clock, of: asks.first?.subject.content.mediaContentKey)
+    if reply.answersFirstOnly {
+      // Some servers read only the first item (PROTO §2.7): the others go one by one.
+      try await conclude(Array(asks.prefix(1)), reply, batch: batch, report)
+      for ask in asks.dropFirst() { try await exchange([ask], at: address, batch: batch, health, report) }
+      return
+    }
+    try await conclude(asks, reply, batch: batch, report)
+  }
+
+  /// Applies the answers to a request and tells what came of each.
+  private func conclude(
+    _ asks: [RenewalAsk], _ reply: DRMReply, batch: Int64, _ report: RenewalReport
+  ) async throws {
     let answers = zip(asks, reply.results).map { ask, result in
       RenewalAnswer(
         subject: ask.subject, sessionKey: ask.sessionKey, result: result, fileGeneration: ask.fileGeneration)
@@ -131,9 +150,12 @@ extension Renewer {
   private func conclude(
     _ asks: [RenewalAsk], batch: Int64, _ error: KollusError, notBefore: Double?, _ report: RenewalReport
   ) async throws {
-    try await library.noteUnanswered(
-      asks.map(\.subject.content.id), batch: batch, at: Int64(library.now()), error,
-      notBefore: Int64((notBefore ?? 0).rounded(.up)))
+    let failures = asks.map { ask in
+      RenewalFailure(
+        id: ask.subject.content.id, error: error.of(ask.subject.content.mediaContentKey),
+        notBefore: Int64((notBefore ?? 0).rounded(.up)))
+    }
+    try await library.noteUnanswered(failures, batch: batch, at: Int64(library.now()))
     for ask in asks {
       let key = ask.subject.content.mediaContentKey
       sink.emit(.drmRequest(ask.item, json: nil, error: error.of(key)))

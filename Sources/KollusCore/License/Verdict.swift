@@ -41,6 +41,11 @@ package struct Verdict: Sendable, Equatable {
   /// 0 when it may be played.
   package var code: Int { reasons.first?.code ?? 0 }
 
+  private init(_ reasons: [Reason]) { self.reasons = reasons }
+
+  /// The same verdict with one more reason, the least weighty.
+  func adding(_ reason: Reason) -> Verdict { Verdict(reasons + [reason]) }
+
   /// Whether the licence itself speaks against a play: the vendor's `DRMExpired`.
   package var isExpired: Bool {
     reasons.contains { [.tampered, .forced, .checkDate, .date, .count, .playTime].contains($0.name) }
@@ -82,7 +87,15 @@ package struct Verdict: Sendable, Equatable {
     var causes = current
     if let cause = licence.expired, !causes.contains(cause) { causes.append(cause) }
     causes.sort { Self.rank($0) < Self.rank($1) }
-    return reasons + causes.map { Reason($0, of: licence, isCurrent: current.contains($0)) }
+    let byThisClock = licence.causes(at: device)
+    return reasons
+      + causes.map { cause in
+        let reason = Reason(cause, of: licence, isCurrent: current.contains(cause))
+        guard current.contains(cause), !byThisClock.contains(cause) else { return reason }
+        return reason.adding(
+          "by the latest time told by a server or seen here, \(WallClock.text(now)); this clock says \(WallClock.text(device))"
+        )
+      }
   }
 
   private static func rank(_ cause: Licence.Cause) -> Int {
@@ -114,6 +127,9 @@ extension Verdict {
     private init(_ name: Name, _ code: Int, _ message: String, _ hint: String) {
       (self.name, self.code, self.message, self.hint) = (name, code, message, hint)
     }
+
+    /// The same reason with what else is to be known.
+    func adding(_ words: String) -> Reason { Reason(name, code, "\(message), \(words)", hint) }
 
     init(notReady state: Content.State) {
       self.init(
@@ -163,7 +179,10 @@ extension Verdict {
       }
       switch cause {
       case .completion:
-        self.init(.forced, code, "the completed download was not accepted by the customer's server", hint)
+        self.init(
+          .forced, code,
+          "the completed download was not accepted by the customer's server, or could not be told to it", hint
+        )
       case .forced: self.init(.forced, code, "the customer's server has expired it", hint)
       case .deletion:
         self.init(

@@ -116,10 +116,10 @@ extension Content {
     if let channel = try json.object("channel") {
       for name in ["channelKey", "customKey", "lmsCallback"] { _ = try channel.text(name) }
       _ = try channel.integer("blockCount", in: 1...100_000)
-      if let callback = try channel.text("drmCallback"), !callback.isEmpty {
+      if let callback = try channel.text("drmCallback") {
         needsLicence = true
-        // Relative to the manifest, as the media are.
-        guard let address = WebAddress(callback, relativeTo: base) else {
+        // Relative to the manifest, as the media are. An empty one is a mistake that must not give the film away.
+        guard !callback.isEmpty, let address = WebAddress(callback, relativeTo: base) else {
           throw JSONError(path: "\(channel.path).drmCallback", reason: "not a usable http or https URL")
         }
         drmCallback = address.text

@@ -59,7 +59,8 @@ struct PlayURL {
   static func json(userValues: [(name: String, value: String)]) -> String {
     var writer = JSONWriter()
     writer.beginObject()
-    for (name, value) in userValues { writer.member(name, value) }
+    // No empty strings are sent (design §6).
+    for (name, value) in userValues where !value.isEmpty { writer.member(name, value) }
     writer.endObject()
     return writer.text
   }

@@ -80,8 +80,11 @@ struct WebAddress: ArgumentValue, Equatable, Sendable {
   let description: String
 
   init(argument: String) throws(UsageError) {
-    let rest = ["https://", "http://"].first { argument.hasPrefix($0) }.map { argument.dropFirst($0.count) }
+    let lower = argument.lowercased()
+    let rest = ["https://", "http://"].first { lower.hasPrefix($0) }.map { argument.dropFirst($0.count) }
+    // A user and password in it would be refused by the client.
     guard let rest, let first = rest.first, first != "/",
+      !rest.prefix(while: { !"/?#".contains($0) }).contains("@"),
       !argument.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7f })
     else { throw UsageError("'\(argument)' is no http or https URL") }
     description = argument

@@ -59,6 +59,7 @@ struct ServeCommand {
   func run(in context: Context) async throws {
     let keyRing = try keys.map { try KeyRing(file: $0) } ?? KeyRing()
     let complain: @Sendable (String) -> Void = { context.complain($0, hint: nil) }
+    if keys == nil, policy != nil { complain("without --keys nothing can be signed: /drm answers 501") }
     let policies = try PolicySource(path: policy, keys: keyRing, complain: complain)
     let service = OriginService(
       folder: try openRoot(), playURLs: PlayURLs(keys: keyRing, isOneTime: isOneTime),

@@ -16,7 +16,10 @@ struct DRMEndpoint: Sendable {
       return error.response
     }
     guard let choice = policies.choose(for: items) else {
-      return Response(503, message: "answers cannot be signed: start 'serve' with --keys FILE")
+      let message = "answers cannot be signed: start 'serve' with --keys FILE"
+      var response = Response(501, message: message)
+      if logs { response.notes = ["  \(message)"] }
+      return response
     }
     var controls = ResponseControls()
     for entry in choice.entries { controls.fill(from: entry.controls) }

@@ -35,7 +35,8 @@ extension Policy {
     request had them; those that begin with @ are controls:
 
       @expiration_date, @check_expiration_date  so far from now: "30d", "-1h"
-      @reset        content_expire_reset 1 when "asked" (else "always", "never")
+      @reset        content_expire_reset 1 when "asked" (the default: content_expired or reset_req
+                    is 1), "always" or "never"
       @omit         names of members to leave out
       @times        how often the entry is sent: 0 leaves it out
       @extra        array of entries to send besides
