@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -69,3 +70,8 @@ static inline int kollus_file_system(const char *_Nonnull path, long *_Nonnull m
 extern char *_Nullable *_Nullable environ;
 /// The environment, or NULL after clearenv(3).
 static inline char *_Nullable *_Nullable kollus_environment(void) { return environ; }
+
+/// Closes every descriptor from `first` on in the program about to start.
+static inline int kollus_spawn_close_from(posix_spawn_file_actions_t *_Nonnull actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}

@@ -17,6 +17,7 @@ package final class File: Sendable {
     /// Time of the last change to the bytes, in nanoseconds since 1970.
     package let modified: Int64
     package let isDirectory: Bool
+    package let isRegular: Bool
   }
 
   let descriptor: Int32
@@ -150,5 +151,6 @@ extension File.Information {
     inode = UInt64(status.st_ino)
     modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     isDirectory = status.st_mode & S_IFMT == S_IFDIR
+    isRegular = status.st_mode & S_IFMT == S_IFREG
   }
 }
