@@ -23,7 +23,8 @@ extension Context {
       ask: { question in
         guard ProcessContext.canAsk else { return nil }
         Console.standardError.write(question)
-        return String(decoding: try await ProcessContext.line(), as: UTF8.self)
+        // Whoever ends the input agrees to nothing.
+        return try await ProcessContext.line().map { String(decoding: $0, as: UTF8.self) } ?? "no"
       },
       terminalColumns: {
         Console.standardError.isTerminal && !isDumb ? Console.standardError.columns : nil

@@ -23,6 +23,15 @@ package enum WallClock {
     return unsafe "\(date)T\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):\(digits(parts.tm_sec, 2))Z"
   }
 
+  /// `2026-01-01` of a time in seconds since 1970, in the zone of the machine.
+  package static func localDate(_ seconds: Int64) -> String {
+    var time = time_t(min(max(seconds, 0), 253_402_300_799))
+    var parts = unsafe tm()
+    unsafe localtime_r(&time, &parts)
+    func digits(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    return unsafe "\(parts.tm_year + 1_900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
+  }
+
   /// Unix seconds of a date and time of day, in the zone of the machine or in UTC; `nil` for one that the
   /// calendar does not have.
   package static func seconds(

@@ -79,31 +79,33 @@ package enum ProcessContext {
   /// Whether a person can be asked: standard input and error are terminals.
   package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-  /// One line of standard input without its end, at most 4 KiB of it; empty at its end.
+  /// One line of standard input without its end, at most 4 KiB of it; `nil` at its end.
   ///
   /// The reading thread cannot be stopped, so a cancelled caller leaves it behind and throws.
-  package static func line() async throws -> [UInt8] {
+  package static func line() async throws -> [UInt8]? {
     let result = ReadResult()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         result.set(continuation)
         Thread.start { result.finish(Result { readLine() }) }
-      } ?? []
+      }
     } onCancel: {
       result.finish(.failure(CancellationError()))
     }
   }
 
-  private static func readLine() -> [UInt8] {
+  private static func readLine() -> [UInt8]? {
     var line: [UInt8] = []
+    var isEnded = false
     var byte: UInt8 = 0
     while line.count < 4_096 {
       let count = unsafe Glibc.read(STDIN_FILENO, &byte, 1)
       if count < 0, errno == EINTR { continue }
+      isEnded = count != 1
       guard count == 1, byte != UInt8(ascii: "\n") else { break }
       line.append(byte)
     }
-    return line
+    return isEnded && line.isEmpty ? nil : line
   }
 
   private static func read(_ limit: Int) throws(SystemError) -> [UInt8]? {

@@ -98,7 +98,7 @@ struct ListCommand: Command {
     let mediaPath = library.home.mediaPath
     do {
       try await library.forEach(selection) { content in
-        let verdict = library.licenceVerdict(content, ledger: ledger)
+        let verdict = library.licenceVerdict(content, ledger: ledger, readsFile: isExpired)
         guard isWanted(content, verdict, ledger, at: library.now()) else { return }
         array.append { content.write(to: &$0, mediaPath: mediaPath, licence: verdict) }
       }
@@ -115,7 +115,7 @@ struct ListCommand: Command {
   ) async throws {
     var rows: [[String]] = []
     for content in try await library.contents(selection) {
-      let verdict = library.licenceVerdict(content, ledger: ledger)
+      let verdict = library.licenceVerdict(content, ledger: ledger, readsFile: isExpired)
       guard isWanted(content, verdict, ledger, at: library.now()) else { continue }
       let size = ByteCountText(content.fileSize).description
       let progress = content.isDownloaded ? size : "\(content.progress.percent)% of \(size)"
@@ -143,8 +143,8 @@ struct ListCommand: Command {
   /// What a line says of the licence; nothing where there is none to speak of.
   private static func licence(_ content: Content, _ verdict: Verdict) -> String {
     guard let licence = content.licence?.licence else { return content.needsLicence ? "none" : "" }
-    if let reason = verdict.reasons.first { return "expired: \(reason.name.rawValue)" }
-    if let date = licence.expirationDate.value { return "until \(WallClock.text(date).prefix(10))" }
+    if let reason = verdict.reasons.first { return "refused: \(reason.name.rawValue)" }
+    if let date = licence.expirationDate.value { return "until \(WallClock.localDate(date))" }
     return "valid"
   }
 }

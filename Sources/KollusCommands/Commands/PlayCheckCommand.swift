@@ -56,6 +56,9 @@ struct PlayCheckCommand: Command {
     defer { display.close() }
     var trip = trip
     trip.until = until?.seconds(after: library.now())
+    if let until = trip.until, Double(until) < library.now() {
+      throw KollusError(.usage, "--until lies in the past", hint: "give a date to come")
+    }
     try await library.tidy(display.sink)
     var findings: [Finding] = []
     for key in keys {
@@ -64,7 +67,7 @@ struct PlayCheckCommand: Command {
     }
     if renews { try await renew(&findings, trip, library, settings, session, display.sink) }
     display.close()
-    show(findings, session)
+    show(findings, session, display.sink)
     return Self.status(findings)
   }
 
@@ -112,10 +115,10 @@ struct PlayCheckCommand: Command {
     _ sink: any EventSink
   ) async throws {
     var wanted: [String] = []
-    for finding in findings {
+    for finding in findings where !wanted.contains(where: finding.key.isExactly) {
       guard let verdict = finding.verdict, let content = finding.content,
         verdict.canBeRenewed || !(finding.shortfalls ?? []).isEmpty,
-        try await isWanted(content, verdict, session)
+        try await isWanted(content, verdict, session, sink)
       else { continue }
       wanted.append(finding.key)
     }
@@ -139,18 +142,23 @@ struct PlayCheckCommand: Command {
   }
 
   /// Asks the person at the terminal where the licence wants that (`DRMExpireRefreshPopup`).
-  private func isWanted(_ content: Content, _ verdict: Verdict, _ session: Session) async throws -> Bool {
+  private func isWanted(
+    _ content: Content, _ verdict: Verdict, _ session: Session, _ sink: any EventSink
+  ) async throws -> Bool {
     guard content.licence?.licence.asksBeforeRenewal ?? false else { return true }
     let key = content.mediaContentKey.terminalSafe
     let reason = verdict.reasons.first?.message ?? "it will not last"
     guard !session.common.json, !session.common.quiet,
       let answer = try await session.context.ask("\(key): \(reason.terminalSafe). Renew the licence? [Y/n] ")
     else {
-      session.say(
-        "\(key): the licence asks for a question before it is renewed; nobody is there to answer, going on")
+      sink.emit(
+        .note(
+          .warning, mediaContentKey: content.mediaContentKey,
+          message: "the licence wants a question before it is renewed; nobody is there to answer, going on"))
       return true
     }
-    return !["n", "no", "아니요", "いいえ"].contains(answer.lowercased().filter { !$0.isWhitespace })
+    let words = ["", "y", "yes", "예", "네", "はい"]
+    return words.contains(answer.lowercased().filter { !$0.isWhitespace })
   }
 
   // MARK: Telling
@@ -168,7 +176,7 @@ struct PlayCheckCommand: Command {
     return statuses.first { !known.contains($0) } ?? statuses.min() ?? ExitStatus.done
   }
 
-  private func show(_ findings: [Finding], _ session: Session) {
+  private func show(_ findings: [Finding], _ session: Session, _ sink: any EventSink) {
     if session.common.json {
       var writer = JSONWriter()
       writer.beginArray()
@@ -185,6 +193,9 @@ struct PlayCheckCommand: Command {
       } else if finding.isGood {
         let licence = finding.content?.licence.map { ": \($0.licence.summary)" } ?? ""
         session.say("\(key): may be played\(licence)")
+        if session.common.events != nil, !session.common.json {
+          sink.emit(.note(.verdict, mediaContentKey: finding.key, message: "may be played\(licence)"))
+        }
       } else {
         let reasons = (finding.verdict?.reasons ?? []) + (finding.shortfalls ?? [])
         let what =
@@ -193,6 +204,12 @@ struct PlayCheckCommand: Command {
         if let hint = reasons.first?.hint { lines.append("  hint: \(hint)") }
         // A refusal is what a person must act on, so it is told with --quiet too.
         session.show(lines.joined(separator: "\n") + "\n")
+        if session.common.events != nil, !session.common.json {
+          sink.emit(
+            .note(
+              .verdict, mediaContentKey: finding.key,
+              message: "\(what): \(reasons.map { "\($0.message) (\($0.code))" }.joined(separator: "; "))"))
+        }
       }
     }
   }

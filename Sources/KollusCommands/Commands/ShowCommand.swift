@@ -21,7 +21,7 @@ struct ShowCommand: Command {
     try await library.tidy(display.sink)
     display.close()
     let content = try await session.content(key, in: library)
-    let verdict = library.licenceVerdict(content, ledger: try await library.ledger())
+    let verdict = library.licenceVerdict(content, ledger: try await library.ledger(), readsFile: true)
     if session.common.json {
       var writer = JSONWriter()
       content.write(
@@ -66,7 +66,8 @@ struct ShowCommand: Command {
     _ content: Content, _ verdict: Verdict, _ exchange: LastExchange?
   ) -> [(String, String)] {
     guard let licence = content.licence?.licence else {
-      return [("licence", content.needsLicence ? "needed, none is held" : "not needed")]
+      let reason = verdict.reasons.first { $0.name == .tampered }?.message
+      return [("licence", reason ?? (content.needsLicence ? "needed, none is held" : "not needed"))]
     }
     let state = verdict.reasons.first.map { "\($0.message) (\($0.code))" } ?? "valid"
     let time = licence.playTimeType == .media ? "of the media" : "on the clock"

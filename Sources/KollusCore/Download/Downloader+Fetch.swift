@@ -86,7 +86,7 @@ extension Downloader {
   }
 
   static let removed = KollusError(
-    .interrupted, code: KollusCode.cancelled, "the content was removed meanwhile")
+    .unknownContent, code: KollusCode.notDownloaded, "the content was removed meanwhile")
 
   /// A failure with the time before which the server wants no call.
   struct FetchFailure: Error {
@@ -150,8 +150,9 @@ extension Downloader {
   private func transfer(_ content: Content, _ given: Source?, _ lock: ByteLock) async throws -> Fetched {
     var content = content
     let key = content.mediaContentKey
-    if content.isDownloaded, !SealedFile.exists(home.mediaPath(of: key)) {
-      // Gone rather than damaged: that is a new download, for which approval is asked anew.
+    let isGone = !SealedFile.exists(home.mediaPath(of: key))
+    if content.isDownloaded, isGone || content.needsLicence && (try? home.openMedia(of: content)) == nil {
+      // Gone, or nothing of it can be kept: that is a new download, for which approval is asked anew.
       try await library.setMissing([content.id])
       content = try await library.content(key) ?? content
     }
@@ -255,7 +256,8 @@ extension Downloader {
     let file = try SealedFile.create(
       at: path, mediaContentKey: content.mediaContentKey, description: manifest.text,
       segmentSize: media.segmentSize,
-      size: media.size, identity: media.identity, deviceKey: home.identity.key, isLarge: isLarge)
+      size: media.size, identity: media.identity, needsLicence: content.needsLicence,
+      deviceKey: home.identity.key, isLarge: isLarge)
     if let licence = content.licence {
       try home.keepGeneration(licence.generation, of: content.mediaContentKey)
     }

@@ -74,19 +74,25 @@ package struct Downloader: Sendable {
   ///
   /// When the task is cancelled, what was not done has an outcome of kind `interrupted`.
   package func run(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
-    do {
-      try Files.makeFolder(home.mediaPath)
-    } catch {
-      return requests.map { _ in DownloadOutcome(mediaContentKey: nil, result: .failure(KollusError(error))) }
-    }
     let known: [ExactText: Content]
     let first: Int64
     do {
+      // Nothing is fetched onto the disk below one that is not mounted.
+      if !home.hasMedia, try await library.hasReadyContents() { throw home.mediaMissing }
+      try home.makeMedia()
       known = try await library.contents(withKeys: requests.compactMap(\.key))
       first = try await library.nextIndex()
     } catch {
-      return requests.map {
-        DownloadOutcome(mediaContentKey: $0.key, result: .failure(KollusError(any: error)))
+      let failure = KollusError(any: error)
+      return requests.map { request in
+        let named = request.key.map(failure.of) ?? failure
+        sink.emit(
+          .downloadContent(
+            ContentProgress(
+              mediaContentKey: request.key ?? "", title: "", isDownloaded: false, downloadSize: 0, fileSize: 0
+            ),
+            error: named))
+        return DownloadOutcome(mediaContentKey: request.key, result: .failure(named))
       }
     }
     let window = settings.jobs + Self.commitsAhead

@@ -41,12 +41,7 @@ extension Home {
   func openMedia(of content: Content) throws(KollusError) -> SealedFile {
     let key = content.mediaContentKey
     // An unmounted disk is not damage.
-    guard SealedFile.exists(mediaPath) else {
-      throw KollusError(
-        .inputOutput, code: KollusCode.readFile, "the folder of all media is not there: \(mediaPath)",
-        hint: "is its disk mounted?"
-      ).of(key)
-    }
+    guard hasMedia else { throw mediaMissing.of(key) }
     do throws(KollusError) {
       guard let file = try SealedFile.open(mediaPath(of: key), deviceKey: identity.key) else {
         throw KollusError(

@@ -16,6 +16,8 @@ final class SealedFile: Sendable {
   let description: String
   /// Which object the segments are of (`Manifest.Media.identity`).
   let identity: String
+  /// Whether a licence was needed when the file was made, by the manifest or by the configuration.
+  private let needsLicence: Bool
   private let key: SymmetricKey
   private let recordKey: SymmetricKey
   /// File id and mck: the part of what is authenticated that is the same for all segments.
@@ -32,7 +34,7 @@ final class SealedFile: Sendable {
   /// `isLarge` asks for writes past the page cache and for room reserved ahead.
   static func create(
     at path: String, mediaContentKey: String, description: String, segmentSize: Int, size: Int64,
-    identity: String = "", deviceKey: SymmetricKey, isLarge: Bool
+    identity: String = "", needsLicence: Bool = false, deviceKey: SymmetricKey, isLarge: Bool
   ) throws -> SealedFile {
     let key = try SymmetricKey.random()
     let identifier = try SecureRandom.bytes(16)
@@ -40,6 +42,7 @@ final class SealedFile: Sendable {
     writer.beginObject()
     writer.member("mediaContentKey", mediaContentKey)
     writer.member("identity", identity)
+    writer.member("needsLicence", needsLicence)
     writer.name("manifest")
     writer.raw(description)
     writer.endObject()
@@ -63,7 +66,7 @@ final class SealedFile: Sendable {
     if !isFirst { try Files.rename(temporary, to: path) }
     return SealedFile(
       layout: layout, path: path, mediaContentKey: mediaContentKey, description: description,
-      identity: identity, key: key,
+      identity: identity, needsLicence: needsLicence, key: key,
       identifier: identifier, file: file, direct: isLarge ? try File.direct(path, O_RDWR) : nil)
   }
 
@@ -75,7 +78,8 @@ final class SealedFile: Sendable {
     let header: [UInt8]
     do throws(SystemError) {
       guard try Files.information(path) != nil else { return nil }
-      file = try File(path, O_RDWR)
+      // Something else in its place must not hold anybody up.
+      file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
       header = try file.read(SealedLayout.page, at: 0)
     } catch {
       throw KollusError(error, code: KollusCode.readFile)
@@ -105,17 +109,17 @@ final class SealedFile: Sendable {
     else { throw damage(path, "its description is damaged") }
     return SealedFile(
       layout: layout, path: path, mediaContentKey: mediaContentKey, description: manifest.rawText,
-      identity: identity, key: contentKey,
+      identity: identity, needsLicence: (try? json.bool("needsLicence")) ?? false, key: contentKey,
       identifier: identifier, file: file, direct: nil)
   }
 
   private init(
     layout: SealedLayout, path: String, mediaContentKey: String, description: String, identity: String,
-    key: SymmetricKey,
+    needsLicence: Bool, key: SymmetricKey,
     identifier: [UInt8], file: File, direct: File?
   ) {
     (self.layout, self.path, self.mediaContentKey) = (layout, path, mediaContentKey)
-    (self.description, self.identity) = (description, identity)
+    (self.description, self.identity, self.needsLicence) = (description, identity, needsLicence)
     (self.key, self.file, self.direct) = (key, file, direct)
     recordKey = key.derived("record")
     label = identifier + SHA256.hash(Array(mediaContentKey.utf8)).bytes
@@ -125,12 +129,13 @@ final class SealedFile: Sendable {
   func forLargeWrites() throws(SystemError) -> SealedFile {
     SealedFile(
       layout: layout, path: path, mediaContentKey: mediaContentKey, description: description,
-      identity: identity, key: key,
+      identity: identity, needsLicence: needsLicence, key: key,
       identifier: Array(label.prefix(16)), file: file, direct: try File.direct(path, O_RDWR))
   }
 
-  /// Whether the manifest it was made from names a DRM callback.
+  /// Whether the content was under a DRM callback when the file was made.
   var namesCallback: Bool {
+    if needsLicence { return true }
     // What cannot be read is not trusted to need none.
     guard
       let json = try? JSON(
@@ -143,9 +148,11 @@ final class SealedFile: Sendable {
   /// Destroys the key, so that no copy of the ciphertext can be opened, then removes the file.
   static func destroy(_ path: String) throws(SystemError) {
     guard try Files.information(path) != nil else { return }
-    let file = try File(path, O_WRONLY)
-    try file.write([UInt8](repeating: 0, count: boxLength), at: 48)
-    try file.synchronize()
+    if try Files.information(path)?.isRegular ?? false {
+      let file = try File(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
+      try file.write([UInt8](repeating: 0, count: boxLength), at: 48)
+      try file.synchronize()
+    }
     try Files.remove(path)
   }
 

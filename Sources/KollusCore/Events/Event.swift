@@ -52,6 +52,8 @@ package enum Note: String, Sendable {
   case missing
   /// The customer's server allows the download, with these limits.
   case approved
+  /// What a check of a content came to.
+  case verdict
   case removed
   /// Something of little weight went wrong, such as a snapshot that could not be had.
   case warning

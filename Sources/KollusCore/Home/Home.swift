@@ -8,7 +8,10 @@ package struct Home: Sendable {
   package let identity: DeviceIdentity
 
   package var mediaPath: String { "\(path)/media" }
+  /// Stands in the folder of all media, so that an empty mount point is not taken for it.
+  private var mediaMark: String { "\(mediaPath)/.kollus" }
   var libraryPath: String { "\(path)/library.db" }
+  var clockPath: String { "\(path)/clock" }
   private var lockPath: String { "\(path)/locks" }
   private static let identityName = "device.key"
 
@@ -96,6 +99,31 @@ extension Home {
   /// Where the media of a content lies.
   package func mediaPath(of mediaContentKey: String) -> String {
     "\(mediaPath)/\(Self.mediaName(of: mediaContentKey))"
+  }
+}
+
+/// Whether the folder of all media is the one that was used before: its disk may not be mounted.
+extension Home {
+  package var hasMedia: Bool {
+    if SealedFile.exists(mediaMark) { return true }
+    // A folder from before there was a mark.
+    return (try? Files.names(in: mediaPath))?.contains { $0.hasSuffix(".sealed") } ?? false
+  }
+
+  /// The failure when it is not there.
+  package var mediaMissing: KollusError {
+    KollusError(
+      .inputOutput, code: KollusCode.readFile,
+      "the folder of all media is not there, or not the right one: \(mediaPath)",
+      hint:
+        "mount its disk; if its files are lost for good, run: mkdir -p '\(mediaPath)' && touch '\(mediaMark)'"
+    )
+  }
+
+  /// Makes the folder of all media for a library that has none yet.
+  func makeMedia() throws(SystemError) {
+    try Files.makeFolder(mediaPath)
+    _ = try File(mediaMark, O_RDWR | O_CREAT)
   }
 }
 

@@ -74,6 +74,8 @@ package struct Content: Sendable, Equatable {
   package init(mediaContentKey: String) { self.mediaContentKey = mediaContentKey }
 
   package var isDownloaded: Bool { state == .ready }
+  /// Whether a file of it is to be expected among the media.
+  var holdsFile: Bool { isDownloaded || downloadSize > 0 }
   /// Bytes held of a download that stands still (`downloadStopSize`).
   package var stopSize: Int64 { isDownloaded ? 0 : downloadSize }
 

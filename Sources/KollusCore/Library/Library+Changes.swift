@@ -112,6 +112,17 @@ extension Library {
     }
   }
 
+  /// The files of missing contents are there again, just as they were.
+  func setFound(_ ids: [Int64]) async throws {
+    try await record { db throws(SQLiteError) in
+      for id in ids {
+        try db.execute(
+          "UPDATE content SET state = 'ready', download_size = file_size WHERE id = ? AND state = 'missing'",
+          .integer(id))
+      }
+    }
+  }
+
   func setPictures(_ id: Int64, snapshot: String, thumbnail: String) async throws {
     try await record { db throws(SQLiteError) in
       try db.execute(

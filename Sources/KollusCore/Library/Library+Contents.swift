@@ -165,6 +165,31 @@ extension Library {
     }
   }
 
+  /// Whether any content is ready.
+  func hasReadyContents() throws(KollusError) -> Bool {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT 1 FROM content WHERE state = 'ready' LIMIT 1") {
+        row throws(SQLiteError) in try row.step()
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Contents whose file was gone: number, key and the time stamp that the file had.
+  func missingContents() throws(KollusError) -> [(id: Int64, key: String, stamp: Int64)] {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT id, mck, file_stamp FROM content WHERE state = 'missing'") {
+        row throws(SQLiteError) in
+        var found: [(Int64, String, Int64)] = []
+        while try row.step() { found.append((row.integer(at: 0), row.text(at: 1) ?? "", row.integer(at: 2))) }
+        return found
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
   /// Virtual folders that hold contents or were made for them.
   package func folders() throws(KollusError) -> [String] {
     do throws(SQLiteError) {

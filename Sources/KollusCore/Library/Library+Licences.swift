@@ -28,7 +28,7 @@ extension Library {
   /// The time ledger; `nil` when none was written yet, or it was edited.
   package func ledger() throws(KollusError) -> TimeLedger? {
     do throws(SQLiteError) {
-      return try db.ledger(home.identity)
+      return try db.ledger(home)
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
@@ -40,11 +40,11 @@ extension Library {
     let before = ledger.seen
     ledger.advance(device)
     guard ledger.seen >= before + 60 else { return }
-    let identity = home.identity
+    let home = home
     try await record { db throws(SQLiteError) in
-      guard var ledger = try db.ledger(identity) else { return }
+      guard var ledger = try db.ledger(home) else { return }
       ledger.advance(device)
-      try db.write(ledger, identity)
+      try db.write(ledger, home)
     }
   }
 
@@ -75,12 +75,12 @@ extension Library {
 
   /// Keeps an approval (kind 1): the licence, and that the download may begin.
   func approve(_ content: Content, _ licence: Licence, _ clock: ServerClock) async throws {
-    let identity = home.identity
+    let (home, identity) = (home, home.identity)
     let id = content.id
     // A file that is repaired knows its last number, whatever became of the row.
     let known = fileGeneration(of: content.mediaContentKey) ?? 0
     try await record { db throws(SQLiteError) in
-      let now = try db.take(clock, identity)
+      let now = try db.take(clock, home)
       // Numbers begin with the time, so that a row from before a removal never fits the file of a later download.
       let generation = max(try db.licence(of: content, identity)?.generation ?? 0, known, now)
       try db.write(licence, isComplete: false, after: generation, of: content, identity)
@@ -104,10 +104,10 @@ extension Library {
     _ content: Content, stamp: Int64, clock: ServerClock, error: KollusError?, notBefore: Int64 = 0,
     _ change: @escaping @Sendable (Licence) -> Licence
   ) async throws -> Content? {
-    let identity = home.identity
+    let (home, identity) = (home, home.identity)
     let (id, key) = (content.id, content.mediaContentKey)
     return try await record(.durable) { db throws(SQLiteError) in
-      _ = try db.take(clock, identity)
+      _ = try db.take(clock, home)
       guard let stored = try db.licence(of: content, identity) else { return nil }
       try db.write(change(stored.licence), isComplete: true, after: stored.generation, of: content, identity)
       try db.noteExchange(
@@ -128,9 +128,9 @@ extension Library {
   func setDeleted(_ content: Content, _ clock: ServerClock, kind: DRMItem.Kind, _ error: KollusError)
     async throws
   {
-    let identity = home.identity
+    let (home, identity) = (home, home.identity)
     try await record(.durable) { db throws(SQLiteError) in
-      _ = try db.take(clock, identity)
+      _ = try db.take(clock, home)
       try db.setDeleted(content, identity, error)
       try db.noteExchange(
         of: content.id, kind: kind, at: clock.device, batch: 0, isAnswered: true, error)
@@ -161,30 +161,39 @@ extension Library {
 }
 
 extension Connection {
-  borrowing func ledger(_ identity: DeviceIdentity) throws(SQLiteError) -> TimeLedger? {
-    try withStatement("SELECT seen, lag, mac FROM ledger") { row throws(SQLiteError) in
+  /// The time ledger: of the two copies the one that was changed last, and none when either was taken away or edited.
+  borrowing func ledger(_ home: Home) throws(SQLiteError) -> TimeLedger? {
+    let stored = try withStatement("SELECT change, seen, lag, mac FROM ledger") {
+      row throws(SQLiteError) -> TimeLedger? in
       guard try row.step() else { return nil }
-      let ledger = TimeLedger(seen: row.integer(at: 0), lag: row.integer(at: 1))
-      return ledger.isValid(row.blob(at: 2) ?? [], by: identity) ? ledger : nil
+      let ledger = TimeLedger(seen: row.integer(at: 1), lag: row.integer(at: 2), change: row.integer(at: 0))
+      return ledger.isValid(row.blob(at: 3) ?? [], by: home.identity) ? ledger : nil
     }
+    guard let stored, let copy = LedgerCopy.read(home) else { return nil }
+    return copy.change > stored.change ? copy : stored
   }
 
-  borrowing func write(_ ledger: TimeLedger, _ identity: DeviceIdentity) throws(SQLiteError) {
+  borrowing func write(_ ledger: TimeLedger, _ home: Home) throws(SQLiteError) {
+    var ledger = ledger
+    ledger.change += 1
+    // The copy first: one that is ahead of its library only says that a commit failed.
+    LedgerCopy.write(ledger, home)
     try execute(
-      "INSERT OR REPLACE INTO ledger (id, seen, lag, mac) VALUES (1, ?, ?, ?)", .integer(ledger.seen),
-      .integer(ledger.lag), .blob(ledger.code(by: identity)))
+      "INSERT OR REPLACE INTO ledger (id, change, seen, lag, mac) VALUES (1, ?, ?, ?, ?)",
+      .integer(ledger.change), .integer(ledger.seen), .integer(ledger.lag),
+      .blob(ledger.code(by: home.identity)))
   }
 
   /// Takes what an answer told of the time, and returns the best known time.
   ///
   /// A ledger that was edited is made anew: an answer came, so this is the exchange that heals it.
-  borrowing func take(_ clock: ServerClock, _ identity: DeviceIdentity) throws(SQLiteError) -> Int64 {
-    let stored = try ledger(identity)
-    var ledger = stored ?? TimeLedger(seen: clock.device)
+  borrowing func take(_ clock: ServerClock, _ home: Home) throws(SQLiteError) -> Int64 {
+    let stored = try ledger(home)
+    var ledger = stored ?? TimeLedger(seen: clock.device, change: LedgerCopy.read(home)?.change ?? 0)
     // No server's clock is right that lies before this program was made.
     let trusted = clock.isTrusted ? clock.date.flatMap { $0 >= 1_767_225_600 ? $0 : nil } : nil
     if let trusted { ledger.set(to: trusted, device: clock.device) } else { ledger.advance(clock.device) }
-    if ledger != stored { try write(ledger, identity) }
+    if ledger != stored { try write(ledger, home) }
     // A device clock that runs ahead must not expire for good what by the server's clock has not ended.
     return trusted ?? ledger.time(clock.device)
   }

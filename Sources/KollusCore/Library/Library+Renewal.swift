@@ -78,12 +78,10 @@ struct RenewalFailure: Sendable {
 
 /// Renewals in the library (design §6): a batch and its answers.
 extension Library {
-  /// Shows what renewals would be about: every ready content that needs a licence, or those with these keys.
+  /// Shows every ready content, or those with these keys.
   private func forEachSubject(_ keys: [String]? = nil, _ body: (RenewalSubject) -> Void) throws(KollusError) {
     let condition =
-      keys == nil
-      ? "state = 'ready' AND (needs_licence = 1 OR drm_callback <> '' OR generation IS NOT NULL) ORDER BY content.id"
-      : "mck = ?"
+      keys == nil ? "state = 'ready' ORDER BY content.id" : "mck = ?"
     do throws(SQLiteError) {
       for key in keys ?? [""] {
         try db.withStatement("\(Self.subjectSelect) WHERE \(condition)") { row throws(SQLiteError) in
@@ -119,10 +117,17 @@ extension Library {
     let ledger = try ledger()
     let keys: [String]? = if case .named(let keys) = scope { keys } else { nil }
     try forEachSubject(keys) { subject in
+      guard keys != nil || isLicensed(subject.content) else { return }
       if let reason = reason(for: subject, in: scope, within: seconds, ledger: ledger, at: device) {
         body(subject, reason)
       }
     }
+  }
+
+  /// Whether a content is under licence, by its row or else by the number in its file.
+  private func isLicensed(_ content: Content) -> Bool {
+    content.needsLicence || !content.drmCallback.isEmpty || content.licence != nil
+      || (fileGeneration(of: content.mediaContentKey) ?? 0) > 0
   }
 
   /// The subjects with these numbers, in their order, as they stand now.
@@ -205,9 +210,9 @@ extension Library {
   /// Applies the answers of one request, all in one commit that survives a power cut: the files hear of the
   /// new numbers only after it.
   func apply(_ answers: [RenewalAnswer], batch: Int64, _ clock: ServerClock) async throws -> [RenewalEffect] {
-    let identity = home.identity
+    let (home, identity) = (home, home.identity)
     return try await record(.durable) { db throws(SQLiteError) in
-      let now = try db.take(clock, identity)
+      let now = try db.take(clock, home)
       var effects: [RenewalEffect] = []
       for answer in answers {
         let effect = try db.apply(answer, now: now, device: clock.device, identity)

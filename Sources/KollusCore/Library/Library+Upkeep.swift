@@ -5,16 +5,28 @@ extension Library {
   ///
   /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
   package func tidy(_ sink: any EventSink) async throws {
-    guard let names = try? Files.names(in: home.mediaPath) else { return }
+    guard home.hasMedia, let names = try? Files.names(in: home.mediaPath) else { return }
     for key in try deletedContents() where names.contains(Home.mediaName(of: key)) {
       try home.destroyMedia(of: key)
     }
+    try await restoreMissing(among: Set(names))
     let gone = try readyContents(outside: Set(names))
     guard !gone.isEmpty else { return }
     try await setMissing(gone.map(\.id))
     for content in gone {
       sink.emit(.note(.missing, mediaContentKey: content.key, message: "its file is gone; download it again"))
     }
+  }
+
+  /// Takes contents for ready again whose file has come back unchanged, with its disk for example.
+  private func restoreMissing(among names: Set<String>) async throws {
+    let found = try missingContents().filter { content in
+      guard content.stamp != 0, names.contains(Home.mediaName(of: content.key)) else { return false }
+      let path = home.mediaPath(of: content.key)
+      // What cannot be told is not back.
+      return (try? Files.information(path))?.modified == content.stamp
+    }
+    if !found.isEmpty { try await setFound(found.map(\.id)) }
   }
 
   /// Removes a content: its key is destroyed first, then its files, then what is known of it.
@@ -29,6 +41,8 @@ extension Library {
       ).of(key)
     }
     defer { withExtendedLifetime(lock) {} }
+    // On a disk that is not mounted its key could not be destroyed.
+    guard home.hasMedia || !content.holdsFile else { throw home.mediaMissing.of(key) }
     try await setCancelled(content.id)
     let hasMore = !content.isDownloaded || !content.snapshot.isEmpty || !content.thumbnail.isEmpty
     try home.destroyMedia(of: key, hasMore: hasMore)

@@ -71,7 +71,7 @@ enum Schema {
       ) STRICT
       """,
       "CREATE INDEX exchange_failed ON exchange (content_id) WHERE error_kind IS NOT NULL",
-      "CREATE TABLE ledger (id INTEGER PRIMARY KEY CHECK (id = 1), seen INTEGER NOT NULL, lag INTEGER NOT NULL, mac BLOB NOT NULL) STRICT",
+      "CREATE TABLE ledger (id INTEGER PRIMARY KEY CHECK (id = 1), change INTEGER NOT NULL, seen INTEGER NOT NULL, lag INTEGER NOT NULL, mac BLOB NOT NULL) STRICT",
       """
       CREATE TABLE renewal_batch (
         id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, begun_at INTEGER NOT NULL, is_open INTEGER NOT NULL

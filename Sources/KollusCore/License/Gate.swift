@@ -26,6 +26,11 @@ extension Library {
       } catch {
         guard error.kind == .badData else { throw error }
         file = .damaged(error.message)
+        // From here on it is known, unless somebody is at it.
+        if let lock = try home.lock(content: content.id) {
+          await noteDamage(content, error)
+          withExtendedLifetime(lock) {}
+        }
       }
       if file == .sound, isDeep || home.stamp(of: content) != content.fileStamp {
         let found = try await verify(content, sink)
@@ -56,7 +61,18 @@ extension Library {
   }
 
   /// The verdict on all but the media file, for lists.
-  package nonisolated func licenceVerdict(_ content: Content, ledger: TimeLedger?) -> Verdict {
+  ///
+  /// With `readsFile` it takes in what the file itself knows, which costs a look into each.
+  package nonisolated func licenceVerdict(
+    _ content: Content, ledger: TimeLedger?, readsFile: Bool = false
+  ) -> Verdict {
+    if readsFile, content.isDownloaded, home.hasMedia {
+      var content = content
+      content.needsLicence = needsLicence(content)
+      return verdict(
+        content, fileGeneration: fileGeneration(of: content.mediaContentKey), ledger: ledger, at: Int64(now())
+      )
+    }
     var holding = content.holding(by: home.identity)
     // To a content that is not ready nothing need have been granted yet: then nothing has expired.
     if case .absent = holding, !content.isDownloaded { holding = .notNeeded }

@@ -35,7 +35,7 @@ enum GenerationSlot {
   private static func open(_ path: String, _ flags: Int32) throws(SystemError) -> (File, identifier: [UInt8])?
   {
     do throws(SystemError) {
-      let file = try File(path, flags)
+      let file = try File(path, flags | O_NONBLOCK | O_NOFOLLOW)
       let head = try file.read(48, at: 0)
       return head.count == 48 ? (file, Array(head[32...])) : nil
     } catch {

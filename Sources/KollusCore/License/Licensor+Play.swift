@@ -24,7 +24,7 @@ extension Licensor {
     }
     let reply: DRMReply
     do {
-      reply = try await client.ask([item], at: try callback(of: content)) { note, message in
+      reply = try await client.ask([item], at: try await callback(of: content)) { note, message in
         sink.emit(.note(note, mediaContentKey: key, message: message))
       }
     } catch let error as CancellationError {

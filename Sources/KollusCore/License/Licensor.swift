@@ -18,8 +18,16 @@ struct Licensor: Sendable {
   }
 
   /// Where a content's callback is: the origin's word, else the configuration's.
-  func callback(of content: Content) throws(KollusError) -> WebAddress {
-    let text = content.drmCallback.isEmpty ? settings.drmCallback ?? "" : content.drmCallback
+  func callback(of content: Content) async throws -> WebAddress {
+    var text = content.drmCallback
+    if text.isEmpty {
+      // A row that was emptied by hand: what the origin said is stored sealed as well.
+      let source = try await library.source(of: content.id).flatMap {
+        Source(opening: $0, of: content.mediaContentKey, key: library.home.identity.key)
+      }
+      text = source?.manifest.content.drmCallback ?? ""
+    }
+    if text.isEmpty { text = settings.drmCallback ?? "" }
     guard !text.isEmpty else {
       throw KollusError(
         .configuration, code: KollusCode.answerEmpty,
@@ -137,7 +145,7 @@ struct Licensor: Sendable {
     let item = item(kind, content)
     let key = content.mediaContentKey
     do {
-      let reply = try await client.ask([item], at: try callback(of: content)) { note, message in
+      let reply = try await client.ask([item], at: try await callback(of: content)) { note, message in
         sink.emit(.note(note, mediaContentKey: key, message: message))
       }
       guard let result = reply.results.first else {

@@ -17,7 +17,8 @@ final class RenewalReport: Sendable {
     // Under the lock, so that the numbers come in their order; sinks are quick.
     state.withLock { state in
       state.current += 1
-      if outcome.error != nil { state.failures += 1 }
+      // What was deleted is not left to be done.
+      if let error = outcome.error, error.code != Int(Licence.Cause.deletion.rawValue) { state.failures += 1 }
       sink.emit(
         .drmUpdate(
           cur: state.current, count: state.count, mediaContentKey: outcome.mediaContentKey,

@@ -45,7 +45,7 @@ extension Renewer {
     var failures: [RenewalFailure] = []
     for subject in try await library.subjects(ids) {
       let content = subject.content
-      do throws(KollusError) {
+      do {
         guard content.state == .ready else { throw Downloader.removed }
         guard subject.notBefore <= device else {
           throw KollusError(
@@ -53,7 +53,7 @@ extension Renewer {
             "the server asked not to be called before \(WallClock.text(subject.notBefore))",
             hint: "run the same command again after that")
         }
-        let address = try licensor.callback(of: content)
+        let address = try await licensor.callback(of: content)
         let key = subject.sessionKey(by: library.home.identity)
         let ask = RenewalAsk(
           subject: subject, sessionKey: key, item: item(content, sessionKey: key, now: now),
@@ -63,7 +63,8 @@ extension Renewer {
       } catch {
         let notBefore = subject.notBefore > device ? subject.notBefore : 0
         failures.append(
-          RenewalFailure(id: content.id, error: error.of(content.mediaContentKey), notBefore: notBefore))
+          RenewalFailure(
+            id: content.id, error: KollusError(any: error).of(content.mediaContentKey), notBefore: notBefore))
       }
     }
     if !failures.isEmpty { try await library.noteUnanswered(failures, batch: batch, at: device) }

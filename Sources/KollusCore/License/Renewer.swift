@@ -100,11 +100,7 @@ package struct Renewer: Sendable {
     }
     report.expect(ids.count)
     // Without the files it cannot be told which licences are the last ones.
-    guard ids.isEmpty || SealedFile.exists(library.home.mediaPath) else {
-      throw KollusError(
-        .inputOutput, code: KollusCode.readFile,
-        "the folder of all media is not there: \(library.home.mediaPath)", hint: "is its disk mounted?")
-    }
+    guard ids.isEmpty || library.home.hasMedia else { throw library.home.mediaMissing }
     guard !ids.isEmpty else {
       if joined == nil, let open { try await library.closeBatch(open) }
       return

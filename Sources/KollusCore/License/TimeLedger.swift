@@ -16,8 +16,11 @@ package struct TimeLedger: Sendable, Equatable {
   /// A clock that is wrong and stays wrong must not lock anyone out after an exchange that told the time.
   package private(set) var lag: Int64
 
-  package init(seen: Int64 = 0, lag: Int64 = 0) {
-    (self.seen, self.lag) = (Self.clamped(seen), Self.clamped(lag))
+  /// Grows with every change that is stored.
+  package internal(set) var change: Int64
+
+  package init(seen: Int64 = 0, lag: Int64 = 0, change: Int64 = 0) {
+    (self.seen, self.lag, self.change) = (Self.clamped(seen), Self.clamped(lag), max(0, change))
   }
 
   /// Clocks and dates come from outside: what lies before 1970 or beyond the year 36,000 counts as the end of that.
@@ -71,5 +74,5 @@ extension TimeLedger {
     HMAC.isValid(code, for: message, key: identity.licenceKey)
   }
 
-  private var message: [UInt8] { Array("ledger 1 \(seen) \(lag)".utf8) }
+  private var message: [UInt8] { Array("ledger 1 \(change) \(seen) \(lag)".utf8) }
 }
