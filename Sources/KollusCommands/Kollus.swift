@@ -11,7 +11,7 @@ package enum Kollus {
 
   static let commands: [any Command.Type] = [
     DownloadCommand.self, ListCommand.self, ShowCommand.self, ExportCommand.self, VerifyCommand.self,
-    RenewCommand.self, PlayCheckCommand.self, LMSFlushCommand.self, LMSListCommand.self,
+    RenewCommand.self, PlayCheckCommand.self, PlayCommand.self, LMSFlushCommand.self, LMSListCommand.self,
     LMSShowCommand.self, LMSRequeueCommand.self, LMSDropCommand.self, LMSExportCommand.self,
     RemoveCommand.self, ConfigCommand.self, IdentityCommand.self,
     CompletionsCommand.self,

@@ -58,7 +58,7 @@ extension Downloader {
   func known(_ request: DownloadRequest) async throws -> [Content] {
     switch request.reference {
     case .mediaContentKey(let key): try await library.content(key).map { [$0] } ?? []
-    case .playURL(let address): try await library.contents(ofPlayURL: urlDigest(address))
+    case .playURL(let address): try await library.contents(ofPlayURL: home.playURLDigest(address))
     }
   }
 
@@ -71,10 +71,6 @@ extension Downloader {
       .note(
         .skipped, mediaContentKey: source.manifest.content.mediaContentKey,
         message: "an intro clip is not downloaded (\(KollusCode.introClip))"))
-  }
-
-  func urlDigest(_ address: WebAddress) -> [UInt8] {
-    HMAC.sha256(Array(address.text.utf8), key: home.identity.key.derived("play url")).bytes
   }
 
   func checkPatience(_ content: Content) throws {
@@ -154,7 +150,7 @@ extension Downloader {
       let claims = try PlayURL(address)
       content.clientUserID = claims.clientUserID ?? content.clientUserID
       content.userValues = PlayURL.json(userValues: claims.userValues)
-      digest = urlDigest(address)
+      digest = home.playURLDigest(address)
     }
     return try await library.register(
       content, source: try source.sealed(under: home.identity.key), playURL: digest, folder: request.folder)

@@ -1,3 +1,4 @@
+import CurlKit
 import Glibc
 import SealKit
 package import SystemKit
@@ -99,6 +100,13 @@ extension Home {
   /// Where the media of a content lies.
   package func mediaPath(of mediaContentKey: String) -> String {
     "\(mediaPath)/\(Self.mediaName(of: mediaContentKey))"
+  }
+}
+
+extension Home {
+  /// Stands for a play URL, which is not kept as text.
+  func playURLDigest(_ address: WebAddress) -> [UInt8] {
+    HMAC.sha256(Array(address.text.utf8), key: identity.key.derived("play url")).bytes
   }
 }
 

@@ -1,3 +1,4 @@
+import CurlKit
 import SQLiteKit
 
 extension Library {
@@ -91,6 +92,12 @@ extension Library {
       "\(Self.select) WHERE content.id IN (SELECT content_id FROM play_url WHERE digest = ?) ORDER BY content.id"
     try query(sql, [.blob(digest)]) { found.append($0) }
     return found
+  }
+
+  /// The one ready content that a play URL, as text, was found to mean.
+  package func content(ofPlayURL text: String) throws(KollusError) -> Content? {
+    guard let address = WebAddress(text) else { return nil }
+    return try contents(ofPlayURL: home.playURLDigest(address)).first { $0.isDownloaded }
   }
 
   /// Bytes of what the origin said of a content, 0 when nothing is stored.
