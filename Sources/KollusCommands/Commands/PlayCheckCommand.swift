@@ -123,21 +123,25 @@ struct PlayCheckCommand: Command {
       wanted.append(finding.key)
     }
     guard !wanted.isEmpty else { return }
-    let failures = RenewalFailures()
+    let outcomes = RenewalOutcomes()
+    var refusal: KollusError?
     let renewer = try Renewer(library: library, settings: settings, sink: sink)
     defer { renewer.close() }
     do {
-      try await renewer.run(.named(wanted)) { failures.add($0) }
+      try await renewer.run(.named(wanted)) { outcomes.add($0) }
     } catch let error as KollusError where error.kind != .interrupted {
       // The stored licence still has the last word.
       session.tell(error)
+      refusal = error
     }
     for index in findings.indices where wanted.contains(where: findings[index].key.isExactly) {
       let key = findings[index].key
-      let failure = failures.of(key)
-      findings[index] = await check(key, trip, library, session, sink, isAsked: failure == nil)
-      findings[index].renewal = failure
-      findings[index].isRenewed = failure == nil
+      let outcome = outcomes.of(key)
+      // Without an outcome nobody was asked.
+      let isRenewed = outcome != nil && outcome?.error == nil
+      findings[index] = await check(key, trip, library, session, sink, isAsked: isRenewed)
+      findings[index].renewal = outcome == nil ? refusal?.of(key) : outcome?.error
+      findings[index].isRenewed = isRenewed
     }
   }
 
@@ -253,13 +257,10 @@ struct PlayCheckCommand: Command {
 }
 
 /// What the renewals of a check came to, by key.
-private final class RenewalFailures: Sendable {
-  private let state = Mutex<[ExactText: KollusError]>([:])
+private final class RenewalOutcomes: Sendable {
+  private let state = Mutex<[ExactText: RenewalOutcome]>([:])
 
-  func add(_ outcome: RenewalOutcome) {
-    guard let error = outcome.error else { return }
-    state.withLock { $0[ExactText(outcome.mediaContentKey)] = error }
-  }
+  func add(_ outcome: RenewalOutcome) { state.withLock { $0[ExactText(outcome.mediaContentKey)] = outcome } }
 
-  func of(_ key: String) -> KollusError? { state.withLock { $0[ExactText(key)] } }
+  func of(_ key: String) -> RenewalOutcome? { state.withLock { $0[ExactText(key)] } }
 }

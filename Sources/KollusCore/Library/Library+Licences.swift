@@ -117,10 +117,12 @@ extension Library {
     }
   }
 
-  /// Notes that a call of the callback came to nothing.
-  func noteFailure(of id: Int64, kind: DRMItem.Kind, at time: Int64, _ error: KollusError) async throws {
+  /// Notes that a call of the callback came to nothing, or to an answer that forbids to go on.
+  func noteFailure(
+    of id: Int64, kind: DRMItem.Kind, at time: Int64, isAnswered: Bool = false, _ error: KollusError
+  ) async throws {
     try await record { db throws(SQLiteError) in
-      try db.noteExchange(of: id, kind: kind, at: time, batch: 0, isAnswered: false, error)
+      try db.noteExchange(of: id, kind: kind, at: time, batch: 0, isAnswered: isAnswered, error)
     }
   }
 

@@ -56,17 +56,21 @@ struct Licensor: Sendable {
   func approve(_ content: Content) async throws -> Licence {
     let (answer, clock) = try await ask(.download, content) { Licence.approved(by: $0).failure }
     if let date = clock.date, abs(date - clock.device) > TimeLedger.serverTolerance {
-      throw KollusError(
+      let error = KollusError(
         .refused, code: KollusCode.clockDiffers,
         "the clock of this machine and the callback server's differ: \(WallClock.text(clock.device)) here, \(WallClock.text(date)) there",
         hint: "set the clock of this machine, then run the same command again")
+      try await library.noteFailure(
+        of: content.id, kind: .download, at: clock.device, isAnswered: true, error)
+      throw error
     }
     switch Licence.approved(by: answer) {
     case .keep(let licence, _):
       try await library.approve(content, licence, clock)
       return licence
     case .refuse(let error), .delete(let error):
-      try await library.noteFailure(of: content.id, kind: .download, at: clock.device, error)
+      try await library.noteFailure(
+        of: content.id, kind: .download, at: clock.device, isAnswered: true, error)
       throw error
     }
   }

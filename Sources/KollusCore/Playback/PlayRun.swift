@@ -34,7 +34,10 @@ final class PlayRun: Sendable {
   private let sender: ReportSender
   private let record: PlayRecord
   private let context: PlayContext
+  /// Held as long as the play lasts: without it somebody else makes its last report.
   private let lock: ByteLock?
+  /// How far the device clock is behind what is known of the time, in seconds.
+  private let lag: Int64
   private let state: Protected<State>
 
   init(
@@ -53,9 +56,11 @@ final class PlayRun: Sendable {
       return (PlayContext(session, templates: templates).encoded, log.encoded)
     }
     lock = try library.home.lock(playing: record.id)
-    var session_ = session
-    session_.startAt = record.startAt
-    context = PlayContext(session_, templates: templates)
+    let device = Int64(library.now())
+    lag = (try await library.ledger()?.time(device) ?? device) - device
+    var own = session
+    own.startAt = record.startAt
+    context = PlayContext(own, templates: templates)
     state = Protected(
       State(
         log: log, policies: templates.map { ReportPolicy(period: $0.period) }, position: plan.start,
@@ -165,16 +170,13 @@ final class PlayRun: Sendable {
     if licence.playTime.limit.value != nil, used >= Double(licence.playTime.left) {
       return stopped(.playTime, "all its play time is used up")
     }
-    let now = Int64(library.now()) + licenceLag
+    let now = Int64(library.now()) + lag
     if let date = licence.checkDate.value, now >= date {
       return stopped(.checkDate, "its server has to be asked again")
     }
     if let date = licence.expirationDate.value, now >= date { return stopped(.date, "its licence has ended") }
     return nil
   }
-
-  /// How far the device clock is behind what is known of the time.
-  private var licenceLag: Int64 { 0 }
 
   private func stopped(_ cause: Licence.Cause, _ why: String) -> KollusError {
     KollusError(.licence, code: Int(cause.rawValue), "playing was stopped: \(why)", hint: Licence.renewHint)

@@ -43,6 +43,7 @@ package struct ReportSender: Sendable {
   /// obeyed. Throws `interrupted` when the task was cancelled; what was sent by then is noted.
   package func flush(limit: Int? = nil, obeysBackoff: Bool) async throws -> Tally {
     let now = Int64(library.now())
+    try await library.recoverViewings()
     try await library.forgetReceipts(at: now)
     let streams = try await library.streams(at: now, obeysBackoff: obeysBackoff)
     let run = SenderRun(limit: limit)
