@@ -25,6 +25,7 @@ struct LMSShowCommand: Command {
       session.write(json: writer.text)
       return ExitStatus.done
     }
+    let blocks = try await library.watchedBlocks(in: report)
     func time(_ seconds: Int64?) -> String { seconds.map { $0 > 0 ? WallClock.text($0) : "" } ?? "" }
     let lines = [
       ("report", "\(report.id)"), ("state", report.state.rawValue), ("key", report.mediaContentKey),
@@ -32,7 +33,7 @@ struct LMSShowCommand: Command {
       ("made", time(report.createdAt)), ("ended", time(report.endedAt)), ("tries", "\(report.attempts)"),
       ("not before", time(report.notBefore)),
       ("why", report.failure.map { "\($0.message) (\($0.code))" } ?? ""), ("to", report.url.withoutTokens),
-      ("form", report.body),
+      ("watched", blocks.isEmpty ? "" : "\(BlockBar(blocks))"), ("form", report.body),
     ]
     for (name, value) in lines where !value.isEmpty {
       session.show("\(name.padded(toWidth: 14))\(value.terminalSafe)\n")

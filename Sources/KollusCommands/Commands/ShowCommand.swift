@@ -31,8 +31,10 @@ struct ShowCommand: Command {
       return ExitStatus.done
     }
     let exchange = try await library.lastExchange(of: content.id)
+    let blocks = try await library.watchedBlocks(of: key)
     let lines =
       Self.lines(content, mediaPath: library.home.mediaPath) + Self.lines(content, verdict, exchange)
+      + [("watched", blocks.isEmpty ? "" : "\(BlockBar(blocks))")]
     for (name, value) in lines where !value.isEmpty {
       session.show("\(name.padded(toWidth: 16))\(value.terminalSafe)\n")
     }

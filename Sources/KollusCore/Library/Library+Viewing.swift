@@ -113,6 +113,42 @@ extension Library {
   }
 }
 
+extension Library {
+  /// What was watched of a content in all plays that are still known: for each block the largest share in percent.
+  ///
+  /// Plays with another number of blocks than the last one are left out; empty when nothing is known.
+  package func watchedBlocks(of mediaContentKey: String) throws(KollusError) -> [Int] {
+    var blocks: [Int] = []
+    for log in try logs("mck = ? ORDER BY id DESC LIMIT 1000", .text(mediaContentKey)) {
+      let shares = log.blocks.map(\.percent)
+      if blocks.isEmpty { blocks = shares }
+      guard shares.count == blocks.count else { continue }
+      for index in blocks.indices { blocks[index] = max(blocks[index], shares[index]) }
+    }
+    return blocks
+  }
+
+  /// What was watched in the play of a report, as far as it is still known.
+  package func watchedBlocks(in report: Report) throws(KollusError) -> [Int] {
+    try logs("id = ?", .integer(report.viewing)).first?.blocks.map(\.percent) ?? []
+  }
+
+  private func logs(_ condition: String, _ value: Value) throws(KollusError) -> [ViewingLog] {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT log FROM viewing WHERE \(condition)") { row throws(SQLiteError) in
+        try row.bind([value])
+        var logs: [ViewingLog] = []
+        while try row.step() {
+          if let log = ViewingLog(encoded: row.text(at: 0) ?? "") { logs.append(log) }
+        }
+        return logs
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+}
+
 extension Connection {
   fileprivate borrowing func hasViewing(of clientUserID: String, at time: Int64) throws(SQLiteError) -> Bool {
     try withStatement("SELECT 1 FROM viewing WHERE client_user_id = ? AND start_at = ?") {
