@@ -52,6 +52,11 @@ final class LinesSink: EventSink {
         draw(&state)
       case .lmsData(_, let result):
         guard let error = result.error else { break }
+        guard error.kind != .tryLater else {
+          // Nothing is lost, and nobody has to act.
+          line("\(result.mediaContentKey.terminalSafe): a report waits: \(error.message.terminalSafe)", &state)
+          break
+        }
         clear(&state)
         session.tell(error.of(result.mediaContentKey))
         draw(&state)

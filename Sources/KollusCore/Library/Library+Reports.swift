@@ -71,20 +71,43 @@ extension Library {
     return Int64(Double(base) * Double.random(in: 0.75...1.25))
   }
 
-  /// The next report of a stream, after those that a later one has made needless are marked so.
+  /// The next report of a stream; those that a later one has made needless are marked so before.
   func next(_ stream: ReportStream, at time: Int64) async throws -> Report? {
+    guard let report = try first(of: stream) else { return nil }
+    guard try hasLaterReceipt(than: report) else { return report }
     try await record { db throws(SQLiteError) in
       try db.execute(
         """
         UPDATE report SET state = 'superseded', ended_at = ?3 WHERE viewing_id = ?1 AND stream = ?2 AND state = 'pending'
           AND id < (SELECT max(id) FROM report WHERE viewing_id = ?1 AND stream = ?2 AND state = 'sent')
         """, .integer(stream.viewing), .integer(stream.stream), .integer(time))
-      var found: Report?
+    }
+    return try first(of: stream)
+  }
+
+  private func first(of stream: ReportStream) throws(KollusError) -> Report? {
+    var found: Report?
+    do throws(SQLiteError) {
       try db.reports(
         "WHERE viewing_id = ? AND stream = ? AND state = 'pending' ORDER BY id LIMIT 1",
         [.integer(stream.viewing), .integer(stream.stream)]
       ) { found = $0 }
-      return found
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+    return found
+  }
+
+  private func hasLaterReceipt(than report: Report) throws(KollusError) -> Bool {
+    do throws(SQLiteError) {
+      return try db.withStatement(
+        "SELECT 1 FROM report WHERE viewing_id = ? AND stream = ? AND state = 'sent' AND id > ? LIMIT 1"
+      ) { row throws(SQLiteError) in
+        try row.bind([.integer(report.viewing), .integer(report.stream), .integer(report.id)])
+        return try row.step()
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
     }
   }
 

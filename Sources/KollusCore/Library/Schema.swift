@@ -103,6 +103,7 @@ enum Schema {
       ) STRICT
       """,
       "CREATE INDEX report_pending ON report (viewing_id, stream, id) WHERE state = 'pending'",
+      "CREATE INDEX report_sent ON report (viewing_id, stream, id) WHERE state = 'sent'",
       "CREATE INDEX report_state ON report (state, id)"),
   ])
 }
