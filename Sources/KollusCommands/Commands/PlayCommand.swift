@@ -5,7 +5,7 @@ import TerminalKit
 
 /// `kollus play`: a content with a real player, metered and reported.
 struct PlayCommand: Command {
-  static let key = Input<String?>.positional(
+  static let key = Input<String>.positional(
     "KEY", help: "Media content key, or a kollus://download_play URL.")
   static let player = Input<String?>.option(
     "player", nil, "CMD", help: "Another player than mpv; {url} in it is replaced by the address.")
@@ -40,9 +40,7 @@ struct PlayCommand: Command {
   private var prototype = PlayRequest("")
 
   init(_ given: ParsedArguments) throws(UsageError) {
-    guard let word = try given(Self.key) else {
-      throw UsageError("missing KEY", hint: "'kollus list' shows what can be played")
-    }
+    let word = try given(Self.key)
     let player = try given(Self.player)
     do throws(KollusError) {
       prototype.player = try PlayerChoice(player)
