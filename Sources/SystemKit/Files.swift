@@ -4,9 +4,11 @@ import Glibc
 /// Whole files and folders by path.
 package enum Files {
   /// What is at `path`, or `nil` when nothing is there.
-  package static func information(_ path: String) throws(SystemError) -> File.Information? {
+  package static func information(
+    _ path: String, followsLinks: Bool = true
+  ) throws(SystemError) -> File.Information? {
     var status = stat()
-    guard unsafe stat(path, &status) == 0 else {
+    guard unsafe fstatat(AT_FDCWD, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw SystemError("examine", path)
     }

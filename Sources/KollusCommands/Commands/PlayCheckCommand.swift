@@ -115,7 +115,8 @@ struct PlayCheckCommand: Command {
     _ sink: any EventSink
   ) async throws {
     var wanted: [String] = []
-    for finding in findings where !wanted.contains(where: finding.key.isExactly) {
+    var seen: Set<ExactText> = []
+    for finding in findings where seen.insert(ExactText(finding.key)).inserted {
       guard let verdict = finding.verdict, let content = finding.content,
         verdict.canBeRenewed || !(finding.shortfalls ?? []).isEmpty,
         try await isWanted(content, verdict, session, sink)

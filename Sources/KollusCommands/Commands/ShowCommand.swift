@@ -20,7 +20,8 @@ struct ShowCommand: Command {
     let display = session.display()
     try await library.tidy(display.sink)
     display.close()
-    let content = try await session.content(key, in: library)
+    var content = try await session.content(key, in: library)
+    content.needsLicence = library.needsLicence(content)
     let verdict = library.licenceVerdict(content, ledger: try await library.ledger(), readsFile: true)
     if session.common.json {
       var writer = JSONWriter()

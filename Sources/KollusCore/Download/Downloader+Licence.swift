@@ -3,12 +3,13 @@ extension Downloader {
   /// Whether the customer's server must be asked before the first byte (kind 1).
   ///
   /// An approval holds until the download is complete, however often it is interrupted; the repair of a
-  /// complete content needs none, the download of one whose file is gone is a new one.
+  /// complete content needs none, the download of one of whose file nothing can be kept is a new one.
   private func needsApproval(_ content: Content) -> Bool {
     guard content.needsLicence else { return false }
     guard let record = content.licence, record.licence.expired != .deletion else { return true }
     guard record.seal(of: content.mediaContentKey, by: home.identity) == .intact else { return true }
-    return record.isComplete && content.state == .missing
+    // What cannot be opened is as good as gone.
+    return record.isComplete && (content.state == .missing || (try? home.openMedia(of: content)) == nil)
   }
 
   /// The content with its approval, which is asked for and told where it is needed.

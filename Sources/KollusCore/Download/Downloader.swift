@@ -183,7 +183,9 @@ package struct Downloader: Sendable {
 
   /// Whether the file of a ready content is as it was left, told without reading it.
   func isIntact(_ content: Content) -> Bool {
-    guard let file = try? Files.information(home.mediaPath(of: content.mediaContentKey)) else { return false }
+    guard
+      let file = try? Files.information(home.mediaPath(of: content.mediaContentKey), followsLinks: false)
+    else { return false }
     return file.modified == content.fileStamp
   }
 }

@@ -56,7 +56,7 @@ final class SealedFile: Sendable {
       authenticating: header)
     header += [UInt8](repeating: 0, count: SealedLayout.descriptionOffset - header.count)
     // Where nothing stands yet, a header cut short by a kill is as good as none.
-    let isFirst = try Files.information(path) == nil
+    let isFirst = try Files.information(path, followsLinks: false) == nil
     let temporary = isFirst ? path : "\(path).new"
     let file = try File(temporary, O_RDWR | O_CREAT | O_TRUNC)
     // Room first: a full disk is told before the first byte is asked for.
@@ -77,7 +77,7 @@ final class SealedFile: Sendable {
     let file: File
     let header: [UInt8]
     do throws(SystemError) {
-      guard try Files.information(path) != nil else { return nil }
+      guard try Files.information(path, followsLinks: false) != nil else { return nil }
       // Something else in its place must not hold anybody up.
       file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
       header = try file.read(SealedLayout.page, at: 0)
@@ -147,8 +147,8 @@ final class SealedFile: Sendable {
 
   /// Destroys the key, so that no copy of the ciphertext can be opened, then removes the file.
   static func destroy(_ path: String) throws(SystemError) {
-    guard try Files.information(path) != nil else { return }
-    if try Files.information(path)?.isRegular ?? false {
+    guard try Files.information(path, followsLinks: false) != nil else { return }
+    if try Files.information(path, followsLinks: false)?.isRegular ?? false {
       let file = try File(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
       try file.write([UInt8](repeating: 0, count: boxLength), at: 48)
       try file.synchronize()
@@ -159,7 +159,7 @@ final class SealedFile: Sendable {
   /// Whether anything stands at `path`.
   static func exists(_ path: String) -> Bool {
     do throws(SystemError) {
-      return try Files.information(path) != nil
+      return try Files.information(path, followsLinks: false) != nil
     } catch {
       return true  // What cannot be told is taken to be there.
     }

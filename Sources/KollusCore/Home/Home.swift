@@ -153,9 +153,9 @@ extension Home {
     try lock(at: 1 << 61 | (id & 0xffff_ffff_ffff))
   }
 
-  /// Taken by the one process that makes or sends the reports of this play.
-  func lock(viewing id: Int64) throws(KollusError) -> ByteLock? {
-    try lock(at: 1 << 60 | (id & 0xffff_ffff_ffff))
+  /// Taken by the one process that sends the reports of this play to one of its receivers.
+  func lock(viewing id: Int64, stream: Int64) throws(KollusError) -> ByteLock? {
+    try lock(at: 1 << 60 | (id & 0xffff_ffff_ffff) << 8 | (stream & 0xff))
   }
 
   private func lock(at offset: Int64) throws(KollusError) -> ByteLock? {

@@ -165,14 +165,16 @@ extension Library {
 extension Connection {
   /// The time ledger: of the two copies the one that was changed last, and none when either was taken away or edited.
   borrowing func ledger(_ home: Home) throws(SQLiteError) -> TimeLedger? {
-    let stored = try withStatement("SELECT change, seen, lag, mac FROM ledger") {
-      row throws(SQLiteError) -> TimeLedger? in
+    guard let stored = try storedLedger(home), let copy = LedgerCopy.read(home) else { return nil }
+    return copy.change > stored.change ? copy : stored
+  }
+
+  private borrowing func storedLedger(_ home: Home) throws(SQLiteError) -> TimeLedger? {
+    try withStatement("SELECT change, seen, lag, mac FROM ledger") { row throws(SQLiteError) in
       guard try row.step() else { return nil }
       let ledger = TimeLedger(seen: row.integer(at: 1), lag: row.integer(at: 2), change: row.integer(at: 0))
       return ledger.isValid(row.blob(at: 3) ?? [], by: home.identity) ? ledger : nil
     }
-    guard let stored, let copy = LedgerCopy.read(home) else { return nil }
-    return copy.change > stored.change ? copy : stored
   }
 
   borrowing func write(_ ledger: TimeLedger, _ home: Home) throws(SQLiteError) {
@@ -191,7 +193,13 @@ extension Connection {
   /// A ledger that was edited is made anew: an answer came, so this is the exchange that heals it.
   borrowing func take(_ clock: ServerClock, _ home: Home) throws(SQLiteError) -> Int64 {
     let stored = try ledger(home)
-    var ledger = stored ?? TimeLedger(seen: clock.device, change: LedgerCopy.read(home)?.change ?? 0)
+    var ledger = stored ?? TimeLedger(seen: clock.device)
+    if stored == nil {
+      // Begins with the time, so that no older library put back later has a higher number.
+      ledger.change = max(
+        TimeLedger(seen: clock.date ?? clock.device).seen, LedgerCopy.read(home)?.change ?? 0,
+        try storedLedger(home)?.change ?? 0)
+    }
     // No server's clock is right that lies before this program was made.
     let trusted = clock.isTrusted ? clock.date.flatMap { $0 >= 1_767_225_600 ? $0 : nil } : nil
     if let trusted { ledger.set(to: trusted, device: clock.device) } else { ledger.advance(clock.device) }

@@ -139,12 +139,14 @@ extension Library {
     }
   }
 
-  /// Forgets receipts that are older than a month.
+  /// Forgets receipts that are older than a month, unless an older report of the stream might still be sent.
   func forgetReceipts(at time: Int64) async throws {
     try await record { db throws(SQLiteError) in
       try db.execute(
-        "DELETE FROM report WHERE state IN ('sent', 'superseded') AND ended_at < ?",
-        .integer(time - Self.receiptLife))
+        """
+        DELETE FROM report WHERE state IN ('sent', 'superseded') AND ended_at < ?
+          AND (viewing_id, stream) NOT IN (SELECT viewing_id, stream FROM report WHERE state IN ('pending', 'aside'))
+        """, .integer(time - Self.receiptLife))
       try db.execute(
         "DELETE FROM viewing WHERE is_open = 0 AND start_at < ? AND id NOT IN (SELECT viewing_id FROM report)",
         .integer(time - Self.receiptLife))
@@ -172,6 +174,22 @@ extension Library {
           streams.append(ReportStream(viewing: row.integer(at: 0), stream: row.integer(at: 1)))
         }
         return streams
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Before when servers want no call, Unix seconds, by addresses there.
+  func holds(at time: Int64) throws(KollusError) -> [String: Int64] {
+    let sql =
+      "SELECT url, max(not_before) FROM report WHERE state = 'pending' AND not_before > ? GROUP BY url"
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind([.integer(time)])
+        var holds: [String: Int64] = [:]
+        while try row.step() { holds[row.text(at: 0) ?? ""] = row.integer(at: 1) }
+        return holds
       }
     } catch {
       throw KollusError(error, path: home.libraryPath)

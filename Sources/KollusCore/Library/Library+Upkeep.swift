@@ -6,6 +6,8 @@ extension Library {
   /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
   package func tidy(_ sink: any EventSink) async throws {
     guard home.hasMedia, let names = try? Files.names(in: home.mediaPath) else { return }
+    // Where the mark cannot be made, each look for the folder goes through its names.
+    try? home.makeMedia()
     for key in try deletedContents() where names.contains(Home.mediaName(of: key)) {
       try home.destroyMedia(of: key)
     }
@@ -24,7 +26,7 @@ extension Library {
       guard content.stamp != 0, names.contains(Home.mediaName(of: content.key)) else { return false }
       let path = home.mediaPath(of: content.key)
       // What cannot be told is not back.
-      return (try? Files.information(path))?.modified == content.stamp
+      return (try? Files.information(path, followsLinks: false))?.modified == content.stamp
     }
     if !found.isEmpty { try await setFound(found.map(\.id)) }
   }
@@ -60,7 +62,10 @@ extension Library {
   /// Reads every segment of a ready content and checks it against its tag and digest.
   ///
   /// Damage makes the content `failed` until it is downloaded again, which fetches only what is bad.
-  package func verify(_ content: Content, _ sink: any EventSink) async throws -> Soundness {
+  /// Whoever holds the content's lock already says so (`isLocked`).
+  package func verify(
+    _ content: Content, isLocked: Bool = false, _ sink: any EventSink
+  ) async throws -> Soundness {
     let key = content.mediaContentKey
     guard content.isDownloaded || content.failure?.code == KollusCode.damaged else {
       throw KollusError(
@@ -68,7 +73,8 @@ extension Library {
         hint: "download it first"
       ).of(key)
     }
-    guard let lock = try home.lock(content: content.id) else {
+    let lock = isLocked ? nil : try home.lock(content: content.id)
+    guard isLocked || lock != nil else {
       throw KollusError(
         .tryLater, "another process works on this content", hint: "wait for it and run the command again"
       ).of(key)

@@ -9,8 +9,9 @@ extension Library {
   /// file cannot be read at all.
   ///
   /// A licence that wants the server to be asked before each play refuses unless that was just done (`isAsked`).
+  /// Whoever holds the content's lock already says so (`isLocked`).
   package func judge(
-    _ content: Content, isDeep: Bool, isAsked: Bool = false, _ sink: any EventSink
+    _ content: Content, isDeep: Bool, isAsked: Bool = false, isLocked: Bool = false, _ sink: any EventSink
   ) async throws -> Verdict {
     let device = Int64(now())
     try await noteTime(device)
@@ -27,13 +28,12 @@ extension Library {
         guard error.kind == .badData else { throw error }
         file = .damaged(error.message)
         // From here on it is known, unless somebody is at it.
-        if let lock = try home.lock(content: content.id) {
-          await noteDamage(content, error)
-          withExtendedLifetime(lock) {}
-        }
+        let lock = isLocked ? nil : try home.lock(content: content.id)
+        if isLocked || lock != nil { await noteDamage(content, error) }
+        withExtendedLifetime(lock) {}
       }
       if file == .sound, isDeep || home.stamp(of: content) != content.fileStamp {
-        let found = try await verify(content, sink)
+        let found = try await verify(content, isLocked: isLocked, sink)
         if !found.damaged.isEmpty { file = .damaged(SegmentScan.text(of: found.damaged)) }
       }
     } else if content.failure?.code == KollusCode.damaged, let failure = content.failure {
@@ -85,7 +85,7 @@ extension Home {
   /// The time stamp of a content's media file, `nil` when there is none.
   func stamp(of content: Content) -> Int64? {
     // What cannot be told is taken for changed.
-    (try? Files.information(mediaPath(of: content.mediaContentKey)))?.modified
+    (try? Files.information(mediaPath(of: content.mediaContentKey), followsLinks: false))?.modified
   }
 }
 

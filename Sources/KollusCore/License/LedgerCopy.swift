@@ -22,13 +22,20 @@ enum LedgerCopy {
     return ledger.isValid(Array(bytes[24...]), by: home.identity) ? ledger : nil
   }
 
+  private static func write(_ bytes: [UInt8], _ path: String) throws(SystemError) {
+    let isNew = try Files.information(path) == nil
+    let file = try File(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW)
+    try file.write(bytes, at: 0)
+    // A power cut would leave a new file empty, and that counts as edited.
+    if isNew { try file.synchronize() }
+  }
+
   /// Keeps the copy; a failure costs nothing but the copy.
   static func write(_ ledger: TimeLedger, _ home: Home) {
     let numbers = [ledger.change, ledger.seen, ledger.lag].flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
     // The library's own copy is the one that must not be lost.
-    try? File(home.clockPath, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW).write(
-      numbers + ledger.code(by: home.identity), at: 0)
+    try? write(numbers + ledger.code(by: home.identity), home.clockPath)
   }
 }

@@ -206,7 +206,8 @@ extension Home {
     do throws(SystemError) {
       try SealedFile.destroy(mediaPath(of: mediaContentKey))
       let name = Self.mediaName(of: mediaContentKey)
-      let names = hasMore && SealedFile.exists(mediaPath) ? try Files.names(in: mediaPath) : []
+      let hasFolder = try Files.information(mediaPath) != nil
+      let names = hasMore && hasFolder ? try Files.names(in: mediaPath) : []
       for leftover in names where leftover.hasPrefix("\(name).") {
         try Files.remove("\(mediaPath)/\(leftover)")
       }

@@ -4,6 +4,8 @@ import SystemKit
 final class NewsReader: Sendable {
   private struct State {
     var pauses: [Bool] = []
+    var isPaused = false
+    var isBuffering = false
     var isOver = false
     var end: PlayerEvent.End?
     var exit: PlayerEvent?
@@ -18,7 +20,10 @@ final class NewsReader: Sendable {
       for await event in news {
         state.withLock { state in
           switch event {
-          case .pause(let isPaused): state.pauses.append(isPaused)
+          case .pause(let isPaused):
+            state.pauses.append(isPaused)
+            state.isPaused = isPaused
+          case .buffering(let isBuffering): state.isBuffering = isBuffering
           case .ended(let end): state.end = end
           case .exited: (state.exit, state.isOver) = (event, true)
           default: break
@@ -33,6 +38,12 @@ final class NewsReader: Sendable {
 
   /// Whether the player's program has ended.
   var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Whether it was the viewer who stopped the picture.
+  var isPaused: Bool { state.withLock { $0.isPaused } }
+
+  /// Whether the player waits for bytes.
+  var isBuffering: Bool { state.withLock { $0.isBuffering } }
 
   /// Whether playing was paused or went on, since the last call, in order.
   func takePauses() -> [Bool] {

@@ -6,6 +6,9 @@ final class PlayRun: Sendable {
   private static let saveInterval = 3.0
   /// Longest time between two looks at the meter.
   private static let tick = 0.1
+  /// How long a picture may stand, in seconds, before a damage that was read ahead is taken for the reason: when the
+  /// player says that it waits for bytes, and when it does not.
+  private static let longestStand = (buffering: 1.0, other: 3.0)
   /// Longest wait for reports that are under way when a play ends.
   private static let lastWait = Duration.seconds(10)
 
@@ -101,13 +104,23 @@ final class PlayRun: Sendable {
   private func follow(
     _ viewing: Viewing, _ news: NewsReader, _ sending: SenderLoop, _ damage: Protected<Int?>
   ) async throws -> KollusError? {
+    var standingSince: Double?
     while true {
       try Task.checkCancellation()
       let isOver = news.isOver
       let now = suspendingSeconds()
       let speed = take(viewing, news.takePauses(), at: now)
-      if let limit = reachedLimit() { return limit.of(content.mediaContentKey) }
-      if let segment = damage.withLock({ $0 }), viewing.withMeter({ meter, _ in !meter.isPlaying }) {
+      if let limit = reachedLimit() {
+        // What was used up until now is charged at the end; a date that is over stays so.
+        try await library.keepExpiry(of: content, at: Int64(library.now()) + lag)
+        return limit.of(content.mediaContentKey)
+      }
+      // Damage is met when bytes are read ahead, long before the viewer is there.
+      let isStanding = !news.isPaused && viewing.withMeter { meter, _ in !meter.isPlaying }
+      standingSince = isStanding ? standingSince ?? now : nil
+      let patience = news.isBuffering ? Self.longestStand.buffering : Self.longestStand.other
+      let isStuck = standingSince.map { now - $0 > patience } ?? false
+      if isOver || isStuck, let segment = damage.withLock({ $0 }) {
         let failure = KollusError(
           .badData, code: KollusCode.damaged, SegmentScan.text(of: [segment]),
           hint: "download the content again to repair it", mediaContentKey: content.mediaContentKey)

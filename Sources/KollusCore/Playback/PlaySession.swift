@@ -91,7 +91,8 @@ package struct PlaySession: Sendable {
       throw refusal
     }
     guard let content = try await library.content(key) else { throw Downloader.removed.of(key) }
-    let verdict = try await library.judge(content, isDeep: false, isAsked: !request.isOffline, sink)
+    let verdict = try await library.judge(
+      content, isDeep: false, isAsked: !request.isOffline, isLocked: true, sink)
     guard let reason = verdict.reasons.first else { return content }
     let device = Int64(library.now())
     if verdict.isExpired, let ledger = try await library.ledger() {
@@ -136,7 +137,8 @@ struct PlayPlan: Sendable {
         hint: "tell the people who run the origin", mediaContentKey: content.mediaContentKey)
     }
     duration = content.duration
-    let resumed = content.position < content.duration - 5 ? content.position : 0
+    let isNearEnd = duration > 0 && content.position >= duration - 5
+    let resumed = isNearEnd ? 0 : content.position
     start = policy.start(wanted: request.start, resumed: resumed)
     // What was checked when the manifest was read.
     let channel = (try? json.object("channel")).flatMap { $0 }

@@ -46,7 +46,7 @@ package struct ReportSender: Sendable {
     try await library.recoverViewings()
     try await library.forgetReceipts(at: now)
     let streams = try await library.streams(at: now, obeysBackoff: obeysBackoff)
-    let run = SenderRun(limit: limit)
+    let run = SenderRun(limit: limit, notBefore: try await library.holds(at: now))
     _ = await mapConcurrently(streams, limit: Self.streamsAhead) { stream in
       do { try await send(stream, run) } catch { run.fail(KollusError(any: error)) }
     }
@@ -58,17 +58,21 @@ package struct ReportSender: Sendable {
   /// Sends the reports of one stream in their order, until one has to wait.
   func send(_ stream: Library.ReportStream, _ run: SenderRun) async throws {
     // Another process is at it.
-    guard let lock = try library.home.lock(viewing: stream.viewing) else { return }
+    guard let lock = try library.home.lock(viewing: stream.viewing, stream: stream.stream) else { return }
     defer { withExtendedLifetime(lock) {} }
     while run.failure == nil {
       try Task.checkCancellation()
       let now = Int64(library.now())
-      guard let report = try await library.next(stream, at: now), report.notBefore <= now,
-        run.admit(report.url, now)
-      else { return }
-      let outcome = try await wire.with(1) { try await post(report) }
+      guard let report = try await library.next(stream, at: now), report.notBefore <= now else { return }
+      let answer = try await wire.with(1) { () async throws -> ReportOutcome? in
+        // What the receiver has said to others meanwhile counts.
+        guard run.admit(report.url, now) else { return nil }
+        let outcome = try await post(report)
+        run.note(outcome, of: report.url)
+        return outcome
+      }
+      guard let outcome = answer else { return }
       try await library.note(outcome, of: report, at: Int64(library.now()))
-      run.note(outcome, of: report.url)
       tell(report, outcome)
       if case .wait = outcome { return }
     }
@@ -124,12 +128,13 @@ package struct ReportSender: Sendable {
 
 /// What one run of the sender remembers.
 final class SenderRun: Sendable {
-  /// After so many tries in a row to which a receiver did not answer, it is not called any more.
+  /// After so many tries in a row to which a server did not answer, it is not called any more.
   private static let silences = 3
 
   private struct State {
     var left: Int?
     var tally = ReportSender.Tally()
+    // By server: the path may name the user.
     var misses: [String: Int] = [:]
     var notBefore: [String: Int64] = [:]
     var failure: KollusError?
@@ -137,7 +142,19 @@ final class SenderRun: Sendable {
 
   private let state: Protected<State>
 
-  init(limit: Int? = nil) { state = Protected(State(left: limit)) }
+  /// `notBefore` tells before when servers want no call, by addresses there.
+  init(limit: Int? = nil, notBefore: [String: Int64] = [:]) {
+    var state = State(left: limit)
+    for (url, time) in notBefore {
+      let server = Self.server(of: url)
+      state.notBefore[server] = max(time, state.notBefore[server, default: 0])
+    }
+    self.state = Protected(state)
+  }
+
+  private static func server(of url: String) -> String {
+    WebAddress(url).map { "\($0.scheme)://\($0.host):\($0.port)" } ?? url
+  }
 
   var tally: ReportSender.Tally { state.withLock { $0.tally } }
   var failure: KollusError? { state.withLock { $0.failure } }
@@ -146,8 +163,9 @@ final class SenderRun: Sendable {
 
   /// Whether a report to this receiver may be sent now.
   func admit(_ url: String, _ now: Int64) -> Bool {
-    state.withLock { state in
-      guard state.misses[url, default: 0] < Self.silences, state.notBefore[url, default: 0] <= now,
+    let server = Self.server(of: url)
+    return state.withLock { state in
+      guard state.misses[server, default: 0] < Self.silences, state.notBefore[server, default: 0] <= now,
         state.left.map({ $0 > 0 }) ?? true
       else { return false }
       state.left = state.left.map { $0 - 1 }
@@ -156,18 +174,20 @@ final class SenderRun: Sendable {
   }
 
   func note(_ outcome: ReportOutcome, of url: String) {
+    let server = Self.server(of: url)
     state.withLock { state in
       switch outcome {
       case .sent:
         state.tally.successCount += 1
-        state.misses[url] = 0
+        state.misses[server] = 0
       case .wait(_, let status, let notBefore):
         state.tally.failCount += 1
-        if status == nil { state.misses[url, default: 0] += 1 }
-        if notBefore > 0 { state.notBefore[url] = notBefore }
+        state.misses[server] = status == nil ? state.misses[server, default: 0] + 1 : 0
+        if notBefore > 0 { state.notBefore[server] = notBefore }
       case .refused:
         state.tally.failCount += 1
         state.tally.hasRefusals = true
+        state.misses[server] = 0
       }
     }
   }
