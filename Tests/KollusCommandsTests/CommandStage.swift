@@ -126,8 +126,12 @@ enum Contract {
       "fileType integer", "folder string", "state string", "error null|object", "fileSize integer",
       "downloadSize integer", "downloadProgress integer", "downloaded bool", "downloadStopSize integer",
       "downloadedTime integer", "duration number|integer", "position number|integer", "naturalSize array",
-      "mediaType string", "encodingProfile string", "contentProviderKey string", "contentIndex integer",
+      "mediaType string", "encodingProfile string", "contentProviderKey string", "clientUserID string",
+      "contentIndex integer",
     ] + licence
+  /// What `show` prints of one content.
+  static let shown = content + ["lastExchange object|null"]
+  static let lastExchange = ["kind integer", "at integer", "answered bool", "error object|null"]
   static let error = ["code integer", "message string", "hint string|null"]
   /// The object on standard error.
   static let failure = ["error object", "status integer", "mediaContentKey string|null"]
@@ -146,7 +150,8 @@ enum Contract {
   static let licence = [
     "licenceNeeded bool", "DRMExpired bool", "DRMExpireDate null|integer", "DRMCheckDate null|integer",
     "drmTotalExpirePlayTime integer", "DRMExpirePlayTime integer", "drmExpireCountMax integer",
-    "drmExpireCount integer", "DRMExpireRefreshPopup bool",
+    "drmExpireCount integer", "DRMExpireRefreshPopup bool", "checkAbuse bool",
+    "expirationPlaytimeType integer",
   ]
   /// One content of `play-check`; the members of ``judged`` follow for one that the library knows.
   static let unjudged = [

@@ -178,8 +178,12 @@ extension CommandTests {
     await stage.run("download", "b").expect(0)
     let rows = try await SQLiteProgram.rows(
       "SELECT user_values, client_user_id FROM content ORDER BY id", of: stage.tool)
-    #expect(rows == [#"{"uservalue0":"한글","uservalue3":"","uservalue10":"ten=10"}|me"#, "{}|"])
+    // An empty one is none.
+    #expect(rows == [#"{"uservalue0":"한글","uservalue10":"ten=10"}|me"#, "{}|"])
     #expect(await stage.run("show", "a").output.contains("user            me\n"))
+    #expect(try await stage.run("show", "a", "--json").expect(0).json.string("clientUserID") == "me")
+    let list = try await stage.run("list", "--json").expect(0).json
+    #expect(try list.elements.map { try $0.string("clientUserID") } == ["me", ""])
   }
 }
 

@@ -102,6 +102,94 @@ import Testing
     try await bench.expectHealing("date", -8643)
   }
 
+  // MARK: A server's clock that is wrong
+
+  /// Lets the callback's clock be so many seconds ahead when it answers this kind.
+  private func shift(_ kind: Int, by seconds: Int) {
+    bench.callback.override { request, answer in
+      String(decoding: request.body, as: UTF8.self).contains("%22kind%22%3A\(kind)")
+        ? answer.with("Date", DRMCallback.httpDate(Date() + Double(seconds))) : answer
+    }
+  }
+
+  /// What the notes named `warning` say.
+  private func warnings(_ run: CommandStage.Run) throws -> [String] {
+    try JSONLines(run.output).objects.filter { try $0.string("note") == "warning" }.map {
+      expectShape($0, Contract.note)
+      #expect(try $0.string("mediaContentKey") == mck)
+      return try $0.string("message") ?? ""
+    }
+  }
+
+  /// The times in a text, in the order they are told.
+  private func times(in text: String) -> [Date] {
+    text.matches(of: /[0-9-]{10}T[0-9:]{8}Z/).compactMap { ISO8601DateFormatter().date(from: "\($0.0)") }
+  }
+
+  @Test(arguments: [2, 3], [-3_600, -660, -540, 0, 540, 660, 3_600])
+  func `a clock more than ten minutes off the server's is told of, with both`(_ kind: Int, _ offset: Int)
+    async throws
+  {
+    bench.callback.answer { _ in .init() }
+    if kind == 3 { await bench.run("download", mck).expect(0) }
+    shift(kind, by: offset)
+    let verb = kind == 3 ? "renew" : "download"
+    let run = await bench.run(verb, mck, "--events", "jsonl").expect(0)
+    let warnings = try warnings(run)
+    #expect(warnings.count == (abs(offset) > 600 ? 1 : 0), "\(warnings)")
+    for warning in warnings {
+      let times = times(in: warning)
+      #expect(times.count == 2)
+      guard times.count == 2 else { continue }
+      #expect(abs(times[0].timeIntervalSince(times[1]) - Double(offset)) < 30, "server first: \(warning)")
+      #expect(abs(times[1].timeIntervalSinceNow) < 60)
+    }
+    let plain = await bench.run("renew", mck).expect(0)
+    #expect((plain.output + plain.errors).contains("clock says") == (kind == 3 && abs(offset) > 600))
+  }
+
+  @Test func `an end that only the ledger knows is told with both times, and heals with the server's clock`()
+    async throws
+  {
+    let end = LicenceStage.now + 3_600
+    await bench.download(.granted(until: end))
+    shift(3, by: 7_200)
+    bench.answer(3, .init())
+    await bench.run("renew", mck).expect(77)
+    let check = try await bench.check()
+    try check.expect(77, [("date", -8643)], "this clock says")
+    let message = try #require(try check.json.array("reasons")?.elements.map { $0 }.first?.string("message"))
+    let times = times(in: message)
+    #expect(times.count == 3, "\(message)")
+    if times.count == 3 {
+      #expect(times[0].timeIntervalSince1970 == Double(end))
+      #expect(abs(times[1].timeIntervalSince(times[2]) - 7_200) < 60)
+      #expect(abs(times[2].timeIntervalSinceNow) < 60)
+    }
+    // The wrong date was not kept for good: neither a reset nor a new date is needed.
+    bench.callback.override(nil)
+    await bench.run("renew", mck).expect(0)
+    try await bench.check().expect(0, [])
+  }
+
+  @Test func `an end that this clock tells too is told with its own date alone`() async throws {
+    await bench.download(.granted(until: LicenceStage.now + 3_600))
+    let check = try await bench.later(7_200).check()
+    try check.expect(77, [("date", -8643)])
+    #expect(!check.json.rawText.contains("this clock says"))
+  }
+
+  @Test func `a server whose clock stands before 2026 sets nothing`() async throws {
+    await bench.download(.granted(until: LicenceStage.now + Self.week))
+    bench.answer(3, .init())
+    bench.callback.override { _, answer in answer.with("Date", "Thu, 01 Jan 2015 00:00:00 GMT") }
+    let run = await bench.run("renew", mck, "--events", "jsonl").expect(0)
+    #expect(try warnings(run).first?.contains("2015-01-01T00:00:00Z") == true)
+    try await bench.check().expect(0, [])
+    // The time that was seen is still known.
+    try await bench.later(-1_800).check().expect(77, [("clock", -8664)])
+  }
+
   @Test(arguments: ["Asia/Seoul", "America/Los_Angeles", "Pacific/Kiritimati"])
   func `another time zone is nothing`(_ zone: String) async throws {
     try await download("date")

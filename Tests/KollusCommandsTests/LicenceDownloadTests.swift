@@ -107,6 +107,7 @@ import Testing
   func `a clock eleven minutes off is refused`(_ offset: Int) async throws {
     let run = await bench.later(offset).run("download", mck, "--json").expect(69)
     #expect(try run.failures.first?.object("error")?.integer("code") == -8664)
+    #expect(try await bench.shown().object("lastExchange")?.object("error")?.integer("code") == -8664)
     #expect(mediaRequests == 0)
     try await bench.check().expect(65, [("notReady", -8629)])
     await bench.run("download", mck).expect(0)
@@ -129,6 +130,84 @@ import Testing
     #expect(try await bench.shown().string("state") == "ready")
     #expect(try await bench.commands.listed("--expired") == [mck])
     try await bench.expectHealing("forced", -8656)
+  }
+
+  /// Servers leave out what is 0, and words of white space are none.
+  @Test(arguments: [(1, -8655, 69), (2, -8656, 69), (3, -8657, 77)] as [(Int, Int, Int32)])
+  func `an answer without a result is a refusal, in our words where it has none`(
+    _ kind: Int, _ code: Int, _ status: Int32
+  ) async throws {
+    if kind == 3 { await bench.run("download", mck).expect(0) }
+    for (message, words) in [
+      (nil, "customer's server"), (" \\n\\u3000", "customer's server"), ("No.", "No."),
+    ] {
+      if kind == 2 { await bench.run("remove", mck) }
+      bench.answer(kind, .init(["message": message.map { "\"\($0)\"" }]))
+      let run = await bench.run(kind == 3 ? "renew" : "download", mck, "--json").expect(status)
+      let error = try #require(try run.failures.first?.object("error"))
+      #expect(try error.integer("code") == Int64(code))
+      #expect(try error.string("message")?.contains(words) == true, "\(error.rawText)")
+    }
+    if kind == 2 { try await bench.expectHealing("forced", -8656) }
+  }
+
+  @Test(
+    arguments: [
+      (1, Entry(["result": "0"]), -8655), (2, Entry(["result": "0"]), -8656), (2, Entry([:]), -8656),
+      (2, Entry(["result": "1", "content_delete": "1"]), -8680), (1, Entry(), nil), (2, Entry(), nil),
+    ] as [(Int, Entry, Int?)])
+  func `the event of an exchange tells what came of it`(_ kind: Int, _ entry: Entry, _ code: Int?)
+    async throws
+  {
+    bench.answer(kind, entry)
+    let run = await bench.run("download", mck, "--events", "jsonl")
+    let requests = try events(run).filter { try $0.string("event") == "drmRequest" }
+    #expect(
+      try requests.map { try $0.object("request")?.integer("kind") }
+        == (code == nil ? [1, 2] : Array(1...Int64(kind))))
+    for event in requests {
+      expectShape(event, Contract.drmRequest)
+      let isMeant = try event.object("request")?.integer("kind") == Int64(kind)
+      #expect(try event.object("json")?.string("media_content_key") == mck, "the answer is told in any case")
+      #expect(try event.object("error")?.integer("code") == (isMeant ? code.map(Int64.init) : nil))
+    }
+  }
+
+  @Test func `patience asked for at the completion holds for the renewal that heals`() async throws {
+    bench.callback.override { request, answer in
+      String(decoding: request.body, as: UTF8.self).contains("%22kind%22%3A2")
+        ? Answer(503).retryAfter("3600") : answer
+    }
+    await bench.run("download", mck).expect(75)
+    try await bench.check().expect(77, [("forced", -8656)])
+    bench.callback.override(nil)
+    bench.answer(3, .granted(plays: 9))
+    for words in [["renew", mck], ["renew"], ["renew", "--all"]] {
+      let run = await bench.commands.run(words).expect(75)
+      #expect(run.errors.contains("not to be called before 20"))
+    }
+    try await bench.check("--renew").expect(77, [("forced", -8656)])
+    #expect(bench.kinds == [1, 2], "asked earlier than told")
+    let later = bench.later(3_700)
+    await later.run("renew", mck).expect(0)
+    #expect(bench.kinds == [1, 2, 3])
+    try await later.check().expect(0, [])
+  }
+
+  @Test func `an empty callback in the manifest gives nothing away`() async throws {
+    try bench.site.publish(
+      OriginContent("empty", bytes: bench.bytes).with { $0.members["channel"] = #"{"drmCallback":""}"# })
+    let run = await bench.run("download", "empty", "--json").expect(65)
+    #expect(run.errors.contains("channel.drmCallback"))
+    #expect(bench.site.mediaExchanges(of: "empty").isEmpty)
+    await bench.run("play-check", "empty").expect(66)
+  }
+
+  @Test func `an empty user value is not sent`() async throws {
+    await bench.run("download", mck, "--uservalue", "0=", "--uservalue", "1=x").expect(0)
+    for item in bench.callback.items {
+      #expect(try item.json.member("uservalues")?.rawText == #"{"uservalue1":"x"}"#)
+    }
   }
 
   @Test(arguments: LicenceFault.silent)

@@ -68,7 +68,9 @@ import Testing
       return sound(request)
     }
     try await killedDownload {
-      kinds == [1] && !(FileManager.default.subpaths(atPath: "\(tool.home)/media") ?? []).isEmpty
+      kinds == [1]
+        && !(FileManager.default.subpaths(atPath: "\(tool.home)/media") ?? [])
+          .filter { $0.hasSuffix(".sealed") }.isEmpty
     }
     try await expectNotReady()
     try await expectRerun([1, 2])

@@ -53,7 +53,7 @@ import Testing
     #expect(lines.first?.split(separator: " ").contains("LICENCE") == true)
     func line(_ key: String) -> Substring { lines.first { $0.hasPrefix("\(key) ") } ?? "" }
     #expect(line("free").contains("valid"))
-    #expect(line("over").contains("expired: date"))
+    #expect(line("over").contains("refused: date"))
     #expect(line("week").contains("until 20"))
     #expect(line("never").contains("none"))
     #expect(!line("plain").contains("valid") && !line("plain").contains("none"))
@@ -78,7 +78,7 @@ import Testing
     await bench.run("renew", mck).expect(77)
     #expect(await bench.run("show", mck).output.contains(": Not you. (-8657)"))
     let json = try await bench.shown()
-    expectShape(json, Contract.content)
+    expectShape(json, Contract.shown)
     #expect(try json.integer("DRMExpireDate") == Int64(date))
     #expect(try json.integer("drmExpireCountMax") == 5)
     #expect(try json.integer("drmTotalExpirePlayTime") == 7_200)
@@ -86,17 +86,59 @@ import Testing
     #expect(try json.bool("DRMExpired") == false)
   }
 
+  @Test func `show tells scripts of the last exchange, list does not`() async throws {
+    /// The last exchange, its time checked.
+    func last(_ code: Int?) async throws -> (kind: Int64?, isAnswered: Bool?) {
+      let exchange = try #require(try await bench.shown().object("lastExchange"))
+      expectShape(exchange, Contract.lastExchange)
+      #expect(abs((try exchange.integer("at") ?? 0) - Int64(LicenceStage.now)) < 60)
+      let error = try exchange.object("error")
+      if let error { expectShape(error, Contract.error) }
+      #expect(try error?.integer("code") == code.map(Int64.init))
+      return (try exchange.integer("kind"), try exchange.bool("answered"))
+    }
+    bench.answer(1, .init(["result": "0"]))
+    await bench.run("download", mck).expect(69)
+    #expect(try await last(-8655) == (1, true))
+    await bench.download(.granted())
+    #expect(try await last(nil) == (2, true))
+    bench.answer(3, .init(["result": "0", "message": Self.hostile]))
+    await bench.run("renew", mck).expect(77)
+    #expect(try await last(-8657) == (3, true))
+    bench.callback.server.stop()
+    await bench.run("renew", mck).expect(75)
+    #expect(try await last(-9007) == (3, false))
+    let list = try await bench.run("list", "--json").expect(0).json
+    for content in list.elements { expectShape(content, Contract.content) }
+  }
+
+  @Test(arguments: [(0, 0), (1, 0), (0, 1), (1, 1)])
+  func `list, show and play-check tell how play time counts and whether the server is asked`(
+    _ abuse: Int, _ type: Int
+  ) async throws {
+    let members = ["result": "1", "check_abuse": "\(abuse)", "expiration_playtime_type": "\(type)"]
+    await bench.download(.init(members))
+    let list = try await bench.run("list", "--json").expect(0).json
+    let listed = try #require(Array(list.elements).first)
+    for json in [listed, try await bench.shown(), try await bench.check().json] {
+      #expect(try json.bool("checkAbuse") == (abuse == 1))
+      #expect(try json.integer("expirationPlaytimeType") == Int64(type))
+    }
+  }
+
   // MARK: Hostile words
 
-  /// As a JSON text: a title for the terminal, colors, a C1 introducer, a return, a line, a turn of direction, a NUL.
-  static let hostile = #""\u001b]0;owned\u0007\u001b[31mred\u009b2J\r\nline\u202etxt\u0000\u007f end""#
+  /// As a JSON text: a title for the terminal, colors, a C1 introducer, a return, a line, turns of direction, a NUL.
+  static let hostile =
+    #""\u001b]0;owned\u0007\u001b[31mred\u009b2J\r\nline\u202etxt\u200f\u200e\u061c\u0000\u007f end""#
 
   /// Control characters but for the line ends that are ours, and what turns the direction of text.
   private func expectTame(_ run: CommandStage.Run, at location: SourceLocation = #_sourceLocation) {
     for text in [run.output, run.errors] {
       let raw = text.unicodeScalars.filter { scalar in
         scalar != "\n"
-          && (scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) || scalar == "\u{202e}")
+          && (scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+            || "\u{202e}\u{200e}\u{200f}\u{061c}".unicodeScalars.contains(scalar))
       }
       #expect(raw.isEmpty, "\(run.words): \(text.debugDescription)", sourceLocation: location)
     }

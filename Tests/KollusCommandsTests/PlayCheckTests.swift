@@ -184,15 +184,99 @@ import Testing
     #expect(try Array(renewed.json.elements).first?.bool("lasts") == true)
   }
 
-  @Test func `a content that is asked for at each play says so`() async throws {
-    await bench.download(.init(["result": "1", "check_abuse": "1"]))
+  // MARK: A server that wants to be asked before each play
+
+  private static let asking = Entry(["result": "1", "check_abuse": "1"])
+
+  @Test func `a content that is asked for at each play plays only when it was just asked for`() async throws {
+    await bench.download(Self.asking)
     let check = try await bench.check()
-    try check.expect(0, [])
-    #expect(try check.json.bool("needsNetwork") == true)
-    #expect(await bench.run("play-check", mck).output.contains("the server is asked before each play"))
-    let trip = try await bench.check("--plays", "1")
+    try check.expect(77, [("network", -8657)], "the server must be asked before each play")
+    #expect(try check.json.bool("needsNetwork") == true && check.json.bool("checkAbuse") == true)
+    #expect(try check.json.bool("DRMExpired") == false)
+    #expect(await bench.run("play-check", mck).expect(77).output.contains("before each play (-8657)"))
+    #expect(bench.kinds == [1, 2], "asked without --renew")
+    bench.answer(3, .init())
+    for count in 1...2 {
+      let renewed = try await bench.check("--renew")
+      try renewed.expect(0, [])
+      #expect(try renewed.json.bool("renewed") == true)
+      let items = bench.callback.items(of: mck, kind: 3)
+      #expect(items.count == count, "asked each time, also when nothing has expired")
+      #expect(items.last?.number("content_expired") == 0)
+    }
+    #expect(await bench.run("play-check", mck, "--renew").output.contains("asked before each play"))
+    try await bench.check().expect(77, [("network", -8657)])
+    let trip = try await bench.check("--renew", "--plays", "1")
     #expect(trip.status == 77)
+    #expect(try trip.json.bool("mayPlay") == true && trip.json.bool("lasts") == false)
     #expect(try trip.reasons("shortfalls").map(\.name) == ["network"])
+    // The server may give that up.
+    bench.answer(3, .init(["result": "1", "check_abuse": "0"]))
+    try await bench.check("--renew").expect(0, [])
+    try await bench.check().expect(0, [])
+  }
+
+  @Test(
+    arguments: [
+      (Entry(["result": "0"]), -8657, []), (Entry([:]), -8657, []), (.missing, -8682, []),
+      (Entry(["result": "1", "check_abuse": "2"]), -8636, []),
+      (Entry(["result": "1", "content_expired": "1"]), -8658, [("forced", -8658)]),
+    ] as [(Entry, Int, [(String, Int)])])
+  func `it does not play when the server was asked in vain`(
+    _ entry: Entry, _ code: Int, _ reasons: [(String, Int)]
+  ) async throws {
+    await bench.download(Self.asking)
+    bench.answer(3, entry)
+    let check = try await bench.check("--renew")
+    try check.expect(77, reasons + [("network", -8657)])
+    #expect(try check.json.bool("renewed") == false)
+    #expect(try check.json.object("renewalError")?.integer("code") == Int64(code))
+    #expect(bench.kinds == [1, 2, 3])
+  }
+
+  @Test func `nor when the server cannot be asked, or wants to be left alone`() async throws {
+    await bench.download(Self.asking)
+    bench.callback.override { _, _ in Answer(503).retryAfter("3600") }
+    for _ in 0..<2 {
+      let waiting = try await bench.check("--renew")
+      try waiting.expect(77, [("network", -8657)])
+      #expect(try waiting.json.object("renewalError")?.integer("code") == -9503)
+    }
+    #expect(bench.kinds == [1, 2, 3])
+    try bench.tool.configure(["origin": bench.site.url.jsonQuoted])
+    try await bench.later(3_700).check("--renew").expect(77, [("network", -8657)])
+    try bench.tool.configure(
+      DRMCallback.settings().merging(["origin": bench.site.url.jsonQuoted, "retries": "0"]) { $1 })
+    bench.callback.server.stop()
+    let offline = try await bench.later(3_700).check("--renew")
+    try offline.expect(77, [("network", -8657)])
+    #expect(try offline.json.object("renewalError")?.integer("code") == -9007)
+  }
+
+  @Test(.enabled(if: LicenceStage.hasShell))
+  func `a renewal that cannot begin has asked nobody`() async throws {
+    await bench.download(Self.asking)
+    bench.answer(3, .init())
+    try bench.edit(
+      "CREATE TRIGGER no BEFORE INSERT ON renewal_batch BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    let check = try await bench.check("--renew")
+    try check.expect(77, [("network", -8657)])
+    #expect(try check.json.bool("renewed") == false)
+    #expect(try check.json.object("renewalError") != nil)
+    #expect(bench.kinds == [1, 2])
+    try bench.edit("DROP TRIGGER no")
+    try await bench.check("--renew").expect(0, [])
+  }
+
+  @Test func `damage and expiry come before the server's wish to be asked`() async throws {
+    let end = LicenceStage.now + 60
+    await bench.download(.init(Self.asking.members.merging(["expiration_date": "\(end)"]) { $1 }))
+    try await bench.later(120).check().expect(77, [("date", -8643), ("network", -8657)])
+    try bench.damage()
+    try await bench.check("--deep").expect(65, [("damaged", -8646), ("date", -8643), ("network", -8657)])
+    await bench.run("play-check", mck, "--renew").expect(65)
+    #expect(bench.kinds == [1, 2], "no answer mends a file")
   }
 
   @Test(

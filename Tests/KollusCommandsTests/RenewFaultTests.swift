@@ -74,6 +74,62 @@ import Testing
     #expect(firsts.count == stage.keys.count, "contents share a session key", sourceLocation: location)
   }
 
+  // MARK: A server that reads the first item only
+
+  /// Answers the first item of each request with this many plays, and leaves the others out.
+  private static func firstOnly(_ request: ServedRequest, plays: Int) throws -> Answer {
+    let form = String(decoding: request.body, as: UTF8.self).dropFirst(6)
+    let items = Array(try JSON(parsing: form.removingPercentEncoding ?? "").elements)
+    let item = try #require(items.first)
+    let (key, session) = (try item.string("media_content_key") ?? "", try item.string("session_key") ?? "")
+    return DRMCallback.answer(
+      payload: """
+        {"data":[{"kind":3,"media_content_key":\(key.jsonQuoted),"session_key":\(session.jsonQuoted),\
+        "result":1,"content_expire_reset":1,"expiration_count":\(plays)}]}
+        """)
+  }
+
+  @Test func `items that such a server has not read are asked for one by one`() async throws {
+    let stage = try await RenewStage.downloaded(25)
+    stage.callback.override { request, answer in
+      // A fault of the request is the test's own, and shows as a wrong answer.
+      (try? Self.firstOnly(request, plays: 5)) ?? answer
+    }
+    let run = try await stage.renew("--all").expect(0)
+    #expect(run.keys == stage.keys && run.items.allSatisfy(\.isRenewed))
+    let sizes = try RenewStage.requests(to: stage.callback).map(\.count)
+    #expect(sizes.filter { $0 > 1 }.sorted() == [5, 10, 10])
+    #expect(sizes.count { $0 == 1 } == 22)
+    let updates = try run.named("drmUpdate").map { try $0.integer("cur") }
+    #expect(updates == (1...25).map { Int64($0) })
+    #expect(try run.named("drmRequest").count == 25)
+    for key in stage.keys { #expect(Set(stage.sessionKeys(of: key)).count == 1, "\(key)") }
+    stage.callback.override(nil)
+    try await stage.expectRenewed(plays: 5)
+    let again = stage.asked.count
+    stage.callback.answer { _ in .granted(plays: 6) }
+    try await stage.renew("--all").expect(0)
+    #expect(stage.asked.count == again + 25, "a good server is asked in tens")
+  }
+
+  @Test func `of two items the one without an answer fails, and each fault among single ones is its own`()
+    async throws
+  {
+    let stage = try await RenewStage.downloaded(5)
+    stage.callback.override { request, answer in (try? Self.firstOnly(request, plays: 5)) ?? answer }
+    let two = try await stage.renew(stage.keys[0], stage.keys[1]).expect(1)
+    #expect(two.codes == [stage.keys[0]: 0, stage.keys[1]: -8682])
+    #expect(try RenewStage.requests(to: stage.callback).map(\.count) == [2])
+    let bad = stage.keys[3]
+    stage.callback.override { request, answer in
+      let isBad = String(decoding: request.body, as: UTF8.self).prefix(400).contains(bad)
+      return isBad ? Answer(404) : (try? Self.firstOnly(request, plays: 6)) ?? answer
+    }
+    let run = try await stage.renew("--all").expect(1)
+    #expect(run.codes.filter { $0.value != 0 } == [bad: -9404])
+    #expect(run.items.count == 5)
+  }
+
   // MARK: A busy server
 
   @Test func `a short Retry-After is waited for`() async throws {
@@ -198,6 +254,8 @@ import Testing
     let answer: Answer
     let code: Int
     let status: Int32
+    /// What is said of it.
+    var words = ""
 
     var testDescription: String { name }
 
@@ -206,9 +264,23 @@ import Testing
       Lie(name: "not found", answer: Answer(404), code: -9404, status: 69),
       Lie(
         name: "HTML", answer: Answer(200, text: "<html>Sign in</html>").with("X-Kollus-UserKey", "demo"),
-        code: -8634, status: 65),
+        code: -8634, status: 65, words: "is a web page"),
       Lie(
-        name: "alg none", answer: signed(header: #"{"alg":"none"}"#, signature: ""), code: -8634, status: 65),
+        name: "compressed",
+        answer: Answer(200, [0x1f, 0x8b, 8, 0]).with("X-Kollus-UserKey", "demo").with(
+          "Content-Encoding", "gzip"),
+        code: -8634, status: 65, words: "is compressed"),
+      Lie(
+        name: "unsigned", answer: signed(header: #"{"alg":"HS256"}"#, signature: ""), code: -8634, status: 65,
+        words: "it is not signed"),
+      Lie(
+        name: "too many entries",
+        answer: DRMCallback.answer(
+          payload: "{\"data\":[\(Array(repeating: "1", count: 111).joined(separator: ","))]}"),
+        code: -8635, status: 65, words: "far more entries than were asked for"),
+      Lie(
+        name: "alg none", answer: signed(header: #"{"alg":"none"}"#, signature: ""), code: -8634, status: 65,
+        words: "'none', not HS256"),
       Lie(
         name: "another key", answer: DRMCallback.answer(payload: granted, key: "other"), code: -8634,
         status: 65
@@ -249,6 +321,7 @@ import Testing
     stage.callback.override { _, _ in lie.answer }
     let run = try await stage.renew("--all").expect(lie.status)
     #expect(run.items.map(\.code) == [lie.code], "\(run.items)")
+    #expect(lie.words.isEmpty || run.items.first?.message.contains(lie.words) == true, "\(run.items)")
     #expect(stage.callback.server.exchanges.count == begin + 1, "asked twice")
     #expect(try await stage.listed().mapValues(\.rawText) == before)
     await stage.run("play-check", "k000").expect(0)

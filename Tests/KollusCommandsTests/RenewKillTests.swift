@@ -115,6 +115,29 @@ import Testing
     try await stage.expectRenewed(plays: 5)
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: [(SIGINT, 130), (SIGTERM, 143)])
+  func `what was interrupted before its first answer never says that there was nothing to do`(
+    _ signal: Int32, status: Int
+  ) async throws {
+    let stage = try await RenewStage.downloaded(3, ["timeout": "\"30s\""])
+    stage.callback.override { _, answer in answer.stalled(after: 0) }
+    for words in [["renew", "--all"], ["renew"] + stage.keys, ["renew", "--all", "--json"]] {
+      let count = stage.asked.count
+      let process = try stage.tool.start(words)
+      #expect(await eventually { stage.asked.count == count + 3 })
+      process.kill(signal)
+      let outcome = await process.wait()
+      outcome.expect(status)
+      #expect(!(outcome.standardOutput + outcome.standardError).contains("nothing to renew"))
+      guard words.contains("--json") else { continue }
+      expectOneDocument(outcome.standardOutput)
+      let failures = JSONLines(outcome.standardError).objects
+      #expect(failures.count == 1)
+      expectShape(try #require(failures.last), Contract.failure)
+      #expect(try failures.last?.integer("status") == Int64(status))
+    }
+  }
+
   // MARK: A full disk
 
   @Test(

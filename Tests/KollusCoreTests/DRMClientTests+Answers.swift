@@ -106,12 +106,23 @@ extension DRMClientTests {
       let key = SymmetricKey(bytes: Array(securityKey.utf8))
       return "\(start).\(Base64.encodeURL(HMAC.sha256(Array(start.utf8), key: key).bytes))"
     }
+    func unsigned(_ header: String) -> String {
+      "\(Base64.encodeURL(header.utf8)).\(Base64.encodeURL(#"{"data":[]}"#.utf8))."
+    }
+    let gzip = custom + [("Content-Encoding", "gzip")]
     return [
       ("", custom, -8_651, "is empty"), (" \r\n\t ", [], -8_651, "is empty"),
       (good, [], -8_634, "header is missing"),
       (good, [("X-Kollus-UserKey", " ")], -8_634, "header is missing"),
       (good, custom + [("x-kollus-userkey", "other")], -8_634, "two different"),
-      ("<html><body>Welcome</body></html>", custom, -8_634, "no signed token"),
+      ("<html><body>Welcome</body></html>", custom, -8_634, "is a web page"),
+      (" \r\n<!doctype html>", custom, -8_634, "is a web page"),
+      ("\u{1f}\u{8b}\u{8}\u{0}", gzip, -8_634, "is compressed"),
+      ("<html>", custom + [("content-encoding", "br")], -8_634, "is compressed"),
+      ("abc", custom + [("Content-Encoding", "Identity")], -8_634, "no signed token"),
+      (unsigned(#"{"alg":"none"}"#), custom, -8_634, "'none', not HS256"),
+      (unsigned(#"{"alg":"HS256","typ":"JWT"}"#), custom, -8_634, "it is not signed"),
+      (unsigned("{"), custom, -8_634, "no signed token"),
       (#"{"data":[]}"#, custom, -8_634, "no signed token"),
       ("token: \(good)", custom, -8_634, "no signed token"),
       ("\"\(good)\"", custom, -8_634, "no signed token"),

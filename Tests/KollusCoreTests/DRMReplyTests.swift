@@ -29,7 +29,10 @@ import Testing
       #"{"kind":1,"media_content_key":"AbCd1234","media_content_key":"EfGh5678","result":1}"#, -8_636,
       "data[0].media_content_key: appears twice"
     ),
-    (#"{"kind":1,"media_content_key":"AbCd1234"}"#, -8_636, "data[0].result: missing"),
+    (
+      #"{"kind":1,"media_content_key":"AbCd1234","result":null}"#, -8_636,
+      "data[0].result: expected an integer"
+    ),
     (
       #"{"kind":1,"media_content_key":"AbCd1234","result":1,"expiration_count":-1}"#, -8_636,
       "data[0].expiration_count: expected 0 or an integer from 1 to 1000"
@@ -43,11 +46,6 @@ import Testing
       Array(repeating: #"{"kind":1,"media_content_key":"x"}"#, count: 109).joined(separator: ",")
         + ",\(DRMClientTests.allowed)",
       nil, ""
-    ),
-    (
-      Array(repeating: #"{"kind":1,"media_content_key":"x"}"#, count: 110).joined(separator: ",")
-        + ",\(DRMClientTests.allowed)",
-      -8_682, "no entry"
     ),
   ]
 
@@ -70,6 +68,53 @@ import Testing
       #expect(error.message.contains(given.words), "\(error.message)")
       #expect(error.mediaContentKey == "AbCd1234")
     }
+  }
+
+  /// The limit is ten times the items and a hundred more.
+  @Test(arguments: [(1, 110), (2, 120), (10, 200)])
+  func `far more entries than items are refused whole, and why is said`(_ count: Int, _ most: Int) throws {
+    let items = (0..<count).map { DRMClientTests.item($0 == 0 ? "AbCd1234" : "k\($0)") }
+    func payload(_ entries: Int) -> String {
+      let other = #"{"kind":1,"media_content_key":"x"}"#
+      let all = [DRMClientTests.allowed] + Array(repeating: other, count: entries - 1)
+      return "{\"data\":[\(all.joined(separator: ","))]}"
+    }
+    let results = try reply(payload(most), to: items).results
+    #expect(try results[0].get().isAllowed && results.count == count)
+    let error = #expect(throws: KollusError.self) { try reply(payload(most + 1), to: items) }
+    #expect(error?.kind == .badData && error?.code == -8_635)
+    #expect(error?.message.contains("data: far more entries than were asked for") == true)
+  }
+
+  @Test func `no word about the result is a no`() throws {
+    let result = try reply(
+      #"{"data":[{"kind":1,"media_content_key":"AbCd1234","message":"Not you."}]}"#,
+      to: [DRMClientTests.item()]
+    ).results[0]
+    let answer = try result.get()
+    #expect(!answer.isAllowed && answer.message == "Not you.")
+  }
+
+  private static func yes(_ key: String) -> String {
+    #"{"kind":3,"media_content_key":"\#(key)","result":1}"#
+  }
+
+  @Test(arguments: [
+    (["a"], 3, true), (["a"], 10, true), (["a"], 2, false), (["a"], 1, false), (["b"], 3, false),
+    ([], 3, false), (["a", "b"], 3, false), (["a", "c"], 3, false), (["a", "b", "c"], 3, false),
+  ])
+  func `a server that reads the first of several items only is known by its answer`(
+    _ answered: [String], _ count: Int, _ isFirstOnly: Bool
+  ) throws {
+    let items = "abcdefghij".prefix(count).map { DRMClientTests.item("\($0)", .play) }
+    let entries = answered.map(Self.yes).joined(separator: ",")
+    #expect(try reply("{\"data\":[\(entries)]}", to: items).answersFirstOnly == isFirstOnly)
+  }
+
+  @Test func `a wrong entry for another item is no sign of a server that reads the first only`() throws {
+    let items = ["a", "b", "c"].map { DRMClientTests.item($0, .play) }
+    let wrong = #"{"kind":3,"media_content_key":"b","result":2}"#
+    #expect(try !reply("{\"data\":[\(Self.yes("a")),\(wrong)]}", to: items).answersFirstOnly)
   }
 
   @Test func `a wrong entry costs no other item`() throws {

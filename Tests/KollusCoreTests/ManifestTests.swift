@@ -107,6 +107,9 @@ import Testing
     ("\"contentType\":1,", "contentType"),
     ("\"downloadable\":1,", "downloadable"), ("\"intro\":\"no\",", "intro"), ("\"policy\":[],", "policy"),
     ("\"channel\":[],", "channel"), ("\"channel\":{\"drmCallback\":1},", "channel.drmCallback"),
+    // An empty one must not give the film away.
+    ("\"channel\":{\"drmCallback\":\"\"},", "channel.drmCallback"),
+    ("\"channel\":{\"drmCallback\":\" \"},", "channel.drmCallback"),
     ("\"channel\":{\"blockCount\":0},", "channel.blockCount"),
     ("\"channel\":{\"lmsCallback\":{}},", "channel.lmsCallback"),
     ("\"snapshot\":{},", "snapshot.url"), ("\"snapshot\":{\"url\":1},", "snapshot.url"),
@@ -134,8 +137,9 @@ import Testing
     #expect(error?.path == "contents[0].company")
   }
 
-  @Test func `an empty callback asks for no licence`() throws {
-    #expect(try !read(CoreStage.manifest(more: "\"channel\":{\"drmCallback\":\"\"},")).content.needsLicence)
+  @Test(arguments: ["{}", "{\"drmCallback\":null}"])
+  func `a channel without a callback asks for no licence`(_ channel: String) throws {
+    #expect(try !read(CoreStage.manifest(more: "\"channel\":\(channel),")).content.needsLicence)
   }
 
   @Test(arguments: [nil, "https://h/s?jwt=secret"])

@@ -11,6 +11,12 @@ import Testing
     ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400),
     ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
+    // The two forms of old servers.
+    ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+    ("Tuesday, 29-Feb-00 00:00:00 GMT", 951_782_400), ("Tue Feb 29 00:00:00 2000", 951_782_400),
+    ("Wednesday, 01-Jan-70 00:00:00 GMT", 3_155_760_000), ("Fri Dec 31 23:59:59 9999", 253_402_300_799),
+    ("Thursday, 31-Dec-76 23:59:59 GMT", 3_376_684_799), ("Saturday, 01-Jan-77 00:00:00 GMT", 220_924_800),
+    ("Sat Nov 26 08:49:37 1994", 785_839_777),
   ]) func `an HTTP date is read`(_ text: String, _ seconds: Int64) {
     #expect(HTTPDate.seconds(text) == seconds)
   }
@@ -18,7 +24,14 @@ import Testing
   @Test(arguments: [
     "", "0", "soon", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
     "Sun, 6 Nov 1994 08:49:37 GMT",
-    "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 32 Nov 1994 08:49:37 GMT",
+    "Sunday, 6-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 UTC",
+    "Sunday, 06-Nov 08:49:37 GMT", "Sunday, 06-Nov--94 08:49:37 GMT", "Sun Nov  6 08:49:37 94",
+    "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  0 08:49:37 1994", "Sun Nov 006 08:49:37 1994",
+    "Sun Nov  x 08:49:37 1994", "Nov  6 08:49:37 1994",
+    // Days that no calendar has.
+    "Thu, 29 Feb 2001 00:00:00 GMT", "Mon, 29 Feb 2100 00:00:00 GMT", "Wed, 30 Feb 2000 00:00:00 GMT",
+    "Thursday, 31-Apr-26 00:00:00 GMT", "Wed Jun 31 00:00:00 2026", "Mon, 31 Nov 1994 08:49:37 GMT",
+    "Sun Dec 32 00:00:00 2026", "Sun, 32 Nov 1994 08:49:37 GMT",
     "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
     "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
     "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov -994 08:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT",
@@ -30,6 +43,8 @@ import Testing
       (nil, nil), ("0", 1_000), ("120", 1_120), ("4294967295", 4_294_968_295), ("", nil), ("-5", nil),
       ("+5", nil),
       ("1.5", nil), ("soon", nil), (" 5", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+      ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+      ("Wed, 30 Feb 2000 00:00:00 GMT", nil),
     ] as [(String?, Double?)]) func `Retry-After is a time`(_ text: String?, _ time: Double?)
   {
     let head = CoreStage.head(503, text.map { ["Retry-After": $0] } ?? [:])
@@ -125,6 +140,8 @@ import Testing
     #expect(
       PlayURL.json(userValues: url.userValues) == #"{"uservalue0":"a 한","uservalue1":"b","uservalue10":"c"}"#)
     #expect(PlayURL.json(userValues: []) == "{}")
+    #expect(PlayURL.json(userValues: [("uservalue0", ""), ("uservalue1", "b")]) == #"{"uservalue1":"b"}"#)
+    #expect(PlayURL.json(userValues: [("uservalue0", "")]) == "{}")
   }
 
   @Test(arguments: ["", "jwt=", "jwt=a.b.c", "jwt=%zz", "jwt", "&&=&"])

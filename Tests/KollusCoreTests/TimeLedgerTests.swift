@@ -6,6 +6,7 @@ import Testing
 @Suite(.temporaryDirectory, .timeLimit(.minutes(1))) struct TimeLedgerTests {
   static let now = LicenceStage.now
   static let year: Int64 = 365 * 86_400
+  static let day = LicenceStage.day
   static let extremes: [Int64] = [
     .min, .min + 1, -1 << 62, -1 << 41, -1, 0, 1, 299, 300, 301, LicenceStage.now, 1 << 40, 1 << 41, 1 << 62,
     .max - 1, .max,
@@ -139,6 +140,7 @@ import Testing
     for changed in [
       TimeLedger(seen: Self.now + 1, lag: 400), TimeLedger(seen: Self.now, lag: 401),
       TimeLedger(seen: Self.now), TimeLedger(seen: 400, lag: Self.now),
+      TimeLedger(seen: Self.now, lag: 400, change: 1),
     ] {
       #expect(!changed.isValid(code, by: identity))
     }
@@ -151,6 +153,7 @@ import Testing
     "UPDATE ledger SET seen = seen - 1", "UPDATE ledger SET seen = -1",
     "UPDATE ledger SET seen = 9223372036854775807", "UPDATE ledger SET seen = -9223372036854775808",
     "UPDATE ledger SET lag = 1", "UPDATE ledger SET lag = 9223372036854775807",
+    "UPDATE ledger SET change = change + 1", "UPDATE ledger SET change = 9223372036854775807",
     "UPDATE ledger SET mac = x''", "UPDATE ledger SET mac = zeroblob(32)", "DELETE FROM ledger",
   ]) func `an edited ledger stops dated licences until one renewal`(_ edit: String) async throws {
     let stage = try LicenceHome()
@@ -165,7 +168,8 @@ import Testing
     #expect(try await stage.verdict("undated").mayPlay)
     let keys = SecurityKeys(try DRMClientTests.settings())
     try await stage.renew(LicenceStage.result(.play, [#""result":1"#], keys))
-    #expect(try await stage.library.ledger() == TimeLedger(seen: Self.now))
+    let healed = try #require(try await stage.library.ledger())
+    #expect(healed.seen == Self.now && healed.lag == 0)
     #expect(try await stage.verdict().mayPlay)
   }
 
@@ -190,9 +194,49 @@ import Testing
     try await stage.library.noteTime(later)
     let clock = ServerClock(date: Self.now, device: Self.now, isTrusted: false)
     let effect = try await stage.renew(LicenceStage.result(.play, [#""result":1"#], keys), clock: clock)
-    #expect(effect.record?.licence.expired == .date && effect.error?.code == -8_643)
+    // Only the ledger says that the date has passed: that is told, but not kept for good.
+    #expect(effect.record?.licence.expired == nil && effect.error?.code == -8_643)
     #expect(try await stage.library.ledger()?.seen == later)
     #expect(try await stage.verdict().reasons.map(\.code) == [-8_664, -8_643])
+  }
+
+  /// Whose clock has passed the date, and whether a renewal without a reset keeps that for good.
+  @Test(arguments: [
+    (device: 31 * day, server: 31 * day, isKept: true), (31 * day, 29 * day, false),
+    (29 * day, 31 * day, false), (29 * day, 29 * day, false), (5 * year, 31 * day, true),
+    (31 * day, 5 * year, true), (30 * day - 1, 30 * day, false), (30 * day, 30 * day, true),
+  ])
+  func `an expiry by date is kept for good only when both clocks tell it`(
+    _ device: Int64, _ server: Int64, _ isKept: Bool
+  ) async throws {
+    let keys = SecurityKeys(try DRMClientTests.settings())
+    for isTrusted in [true, false] {
+      let stage = try LicenceHome(isTrusted ? "trusted" : "untrusted")
+      try await stage.add(LicenceStage.held)
+      // The ledger has seen the server's time in both cases.
+      try await stage.library.noteTime(Self.now + server)
+      let clock = ServerClock(date: Self.now + server, device: Self.now + device, isTrusted: isTrusted)
+      let effect = try await stage.renew(LicenceStage.result(.play, [#""result":1"#], keys), clock: clock)
+      // What the ledger has seen is the later one when no server may set it.
+      let told = isTrusted ? server : max(server, device)
+      #expect(effect.error?.code == (told >= 30 * Self.day ? -8_643 : nil))
+      let isKept = isTrusted ? isKept : min(device, told) >= 30 * Self.day
+      #expect(effect.record?.licence.expired == (isKept ? .date : nil), "trusted: \(isTrusted)")
+    }
+  }
+
+  /// 2026-01-01T00:00:00Z: no server's clock is right that is behind this program.
+  static let dawn: Int64 = 1_767_225_600
+
+  @Test(arguments: [0, 1, 784_111_777, dawn - 1, dawn, dawn + 1, -1, .min] as [Int64])
+  func `a trusted date from before this program was made sets no ledger`(_ date: Int64) async throws {
+    let stage = try LicenceHome()
+    try await stage.add(LicenceStage.held)
+    let keys = SecurityKeys(try DRMClientTests.settings())
+    let clock = ServerClock(date: date, device: Self.now + 60, isTrusted: true)
+    try await stage.renew(LicenceStage.result(.play, [#""result":1"#], keys), clock: clock)
+    let seen = try await stage.library.ledger()?.seen
+    #expect(seen == (date >= Self.dawn ? date : Self.now + 60))
   }
 }
 

@@ -1,3 +1,4 @@
+import SystemKit
 import Testing
 
 @testable import KollusCore
@@ -126,6 +127,28 @@ import Testing
         at: LicenceStage.now - seconds)
       let clock = seconds > 300 ? [Found(.clock, -8_664)] : []
       #expect(found(verdict) == clock + [Found(.date, -8_643)])
+    }
+  }
+
+  @Test(arguments: [0, 60, 300, 301, 86_400] as [Int64])
+  func `an end that the ledger alone tells is told with both times`(_ behind: Int64) {
+    let end = LicenceStage.now - 30
+    for (name, path) in [(Name.date, \Licence.expirationDate), (.checkDate, \Licence.checkDate)] {
+      let licence = LicenceStage.licence {
+        $0[keyPath: path] = .value(end)
+        $0.plays = Allowance(.value(1), used: 1)
+      }
+      let device = LicenceStage.now - behind
+      let verdict = Verdict(
+        .init(
+          state: .ready, file: .sound, holding: .held(licence), ledger: TimeLedger(seen: LicenceStage.now)),
+        at: device)
+      for reason in verdict.reasons where reason.name != .clock {
+        let isTold =
+          reason.message.contains(WallClock.text(LicenceStage.now))
+          && reason.message.hasSuffix("this clock says \(WallClock.text(device))")
+        #expect(isTold == (reason.name == name && device < end), "\(reason.message)")
+      }
     }
   }
 

@@ -187,12 +187,49 @@ import Testing
     }
   }
 
-  @Test func `without keys the answer says that they are needed`() async throws {
+  @Test func `without keys the answer says that they are needed, and so does the log`() async throws {
+    let stage = try DRMStage.make()
+    try await stage.serving("--log") { port async throws in
+      let answer = try DRMStage.ask(DRMStage.item(), port: port)
+      #expect(answer.status == 501)
+      #expect(try #require(try answer.json.string("message")).contains("--keys"))
+      #expect(try DRMStage.ask("[]", port: port).status == 400)
+    }
+    #expect(
+      stage.errors == [
+        """
+        2027-01-15T08:00:00Z POST /drm 501
+          answers cannot be signed: start 'serve' with --keys FILE
+        """, "2027-01-15T08:00:00Z POST /drm 400",
+      ])
+  }
+
+  @Test func `a policy without keys is warned of at the start`() async throws {
     let stage = try DRMStage.make(policy: "{}")
     try await stage.serving("--policy", DRMStage.policy) { port async throws in
-      let answer = try DRMStage.ask(DRMStage.item(), port: port)
-      #expect(answer.status == 503)
-      #expect(try #require(try answer.json.string("message")).contains("--keys"))
+      #expect(stage.errors.count == 1 && stage.errors[0].contains("--keys"), "\(stage.errors)")
+      #expect(try DRMStage.ask(DRMStage.item(), port: port).status == 501)
+    }
+    #expect(stage.errors.count == 1)
+    let sound = try DRMStage.make(policy: "{}")
+    try await sound.serving("--policy", DRMStage.policy, "--keys", DRMStage.keys) { _ async throws in
+      #expect(sound.errors.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    ("a b", true), ("~!", true), ("a\\u0000", false), ("", false), ("a\\r\\nX: y", false), ("키", false),
+    ("a\\u007f", false), ("é", false),
+  ])
+  func `a custom key must fit into a header`(_ name: String, _ fits: Bool) async throws {
+    let stage = try DRMStage.make(keys: name)
+    guard fits else {
+      #expect(await stage.run("serve", "--root", stage.root, "--port", "0", "--keys", DRMStage.keys) == 78)
+      #expect(stage.errors.contains { $0.contains("printable ASCII") }, "\(stage.errors)")
+      return
+    }
+    try await stage.serving("--keys", DRMStage.keys) { port async throws in
+      #expect(try DRMStage.ask(DRMStage.item(), port: port).headers["x-kollus-userkey"] == name)
     }
   }
 

@@ -76,7 +76,11 @@ import Testing
         """)
   }
 
-  @Test(arguments: ["../drm", "/drm", "./drm?a=b", "http://127.0.0.1:1/drm", "https://example.com/drm"])
+  @Test(arguments: [
+    "../drm", "/drm", "./drm?a=b", "http://127.0.0.1:1/drm", "https://example.com/drm",
+    "HTTPS://example.com/drm",
+    "Http://Example.COM", "https://example.com/@a:b", "https://example.com?user@x", "https://example.com#a@b",
+  ])
   func `a DRM callback may be relative to the manifest`(_ callback: String) async throws {
     let stage = OriginStage()
     #expect(try await stage.publish("k", [1], "--drm-callback", callback) == 0)
@@ -162,6 +166,9 @@ import Testing
     ["--lms-callback", "60://example.com/lms"], ["--lms-callback", "60:../a b"],
     ["--drm-callback", "example.com"], ["--drm-callback", "https://"],
     ["--drm-callback", "//example.com/drm"], ["--drm-callback", "../a b"], ["--drm-callback", "drm"],
+    ["--drm-callback", "https://user:password@example.com/drm"],
+    ["--drm-callback", "HTTP://user@example.com"],
+    ["--drm-callback", "https:///drm"], ["--lms-callback", "60:https://user:password@example.com/lms"],
     ["--block-count", "0"], ["--block-count", "99999999999999999999"], ["--seekable-end", "-1"],
     ["--content-type", "film"], ["--digests", "md5"], ["--media-type", "video"],
     ["--media-type", "a/b\r\nX: y"],

@@ -112,6 +112,19 @@ struct JSONWebTokenTests {
     #expect(throws: JSONWebToken.Failure.signature) { try JSONWebToken(verifying: token, key: other) }
   }
 
+  @Test func `a token without a signature says so, unless its algorithm tells more`() {
+    func token(_ header: String) -> String {
+      "\(Base64.encodeURL(header.utf8)).\(Base64.encodeURL("{}".utf8))."
+    }
+    for (header, failure) in [
+      (#"{"alg":"HS256"}"#, .malformed("it is not signed")), (#"{"alg":"none"}"#, .algorithm("none")),
+      (#"{"alg":"RS256"}"#, .algorithm("RS256")),
+    ] as [(String, JSONWebToken.Failure)] {
+      #expect(throws: failure) { try JSONWebToken(verifying: token(header), key: key) }
+      #expect(throws: failure) { try JSONWebToken(unverified: token(header)) }
+    }
+  }
+
   @Test func `a token has three parts that are not empty`() {
     let token = Self.vectors[0].1
     let parts = token.split(separator: ".")
