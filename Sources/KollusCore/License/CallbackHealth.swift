@@ -7,10 +7,14 @@ final class CallbackHealth: Sendable {
   /// After so many that came to nothing in one way or another, statuses included.
   private static let misses = 10
 
+  private let answered = Protected<Set<WebAddress>>([])
   private let states = Protected<[WebAddress: (misses: Int, refusal: DRMClient.Unanswered?)]>([:])
 
   /// Why the callback is not to be asked now.
   func refusal(of address: WebAddress) -> DRMClient.Unanswered? { states.withLock { $0[address]?.refusal } }
+
+  /// Whether this callback answers for the first time in the run.
+  func isFirstAnswer(of address: WebAddress) -> Bool { answered.withLock { $0.insert(address).inserted } }
 
   func noteAnswer(of address: WebAddress) {
     states.withLock { states in

@@ -123,7 +123,7 @@ extension Renewer {
         report)
       return
     }
-    licensor.tellClock(reply.clock, of: asks.first?.subject.content.mediaContentKey)
+    if health.isFirstAnswer(of: address) { licensor.tellClock(reply.clock, of: nil) }
     if reply.answersFirstOnly {
       // Some servers read only the first item (PROTO §2.7): the others go one by one.
       try await conclude(Array(asks.prefix(1)), reply, batch: batch, report)
