@@ -1,6 +1,7 @@
 import ArgumentKit
 import JSONKit
 import KollusCore
+import SystemKit
 import TerminalKit
 
 /// `kollus lms-flush`: sends the stored reports of viewing.
@@ -50,6 +51,14 @@ struct LMSFlushCommand: Command {
     }
     display.close()
     if session.common.json { session.write(json: Self.json(tally)) }
+    let holds = try await library.holds(at: Int64(library.now()))
+    if tally.successCount + tally.failCount == 0, let first = holds.values.min() {
+      session.tell(
+        KollusError(
+          .tryLater, "reports wait: their server asked not to be called before \(WallClock.text(first))",
+          hint: "run the same command again after that"))
+      return ExitStatus.of(.tryLater)
+    }
     return Self.status(tally)
   }
 

@@ -54,7 +54,8 @@ final class LinesSink: EventSink {
         guard let error = result.error else { break }
         guard error.kind != .tryLater else {
           // Nothing is lost, and nobody has to act.
-          line("\(result.mediaContentKey.terminalSafe): a report waits: \(error.message.terminalSafe)", &state)
+          line(
+            "\(result.mediaContentKey.terminalSafe): a report waits: \(error.message.terminalSafe)", &state)
           break
         }
         clear(&state)

@@ -155,16 +155,20 @@ extension Library {
 
   // MARK: Reading
 
-  /// Streams with reports to be sent, the oldest first; those that wait for a time are left out.
+  /// Streams with reports to be sent; those that wait for a time are left out.
+  ///
+  /// The oldest come first, after those that have failed less: what a server chokes on holds up nobody.
   ///
   /// `obeysBackoff` leaves out those that this program would not yet try again by itself.
   func streams(at time: Int64, obeysBackoff: Bool) throws(KollusError) -> [ReportStream] {
     // A stream goes on with its first report: when that has to wait, the others wait behind it.
     let sql = """
-      SELECT viewing_id, stream FROM report WHERE state = 'pending' AND not_before <= ?1 AND (?2 = 0 OR next_at <= ?1)
+      SELECT viewing_id, stream FROM report WHERE state = 'pending'
+        AND (not_before <= ?1 OR not_before > ?1 + \(Report.longestHold))
+        AND (?2 = 0 OR next_at <= ?1 OR next_at > ?1 + \(Report.longestHold))
         AND NOT EXISTS (SELECT 1 FROM report AS earlier WHERE earlier.viewing_id = report.viewing_id
           AND earlier.stream = report.stream AND earlier.state = 'pending' AND earlier.id < report.id)
-      ORDER BY id
+      ORDER BY attempts, id
       """
     do throws(SQLiteError) {
       return try db.withStatement(sql) { row throws(SQLiteError) in
@@ -181,9 +185,11 @@ extension Library {
   }
 
   /// Before when servers want no call, Unix seconds, by addresses there.
-  func holds(at time: Int64) throws(KollusError) -> [String: Int64] {
-    let sql =
-      "SELECT url, max(not_before) FROM report WHERE state = 'pending' AND not_before > ? GROUP BY url"
+  package func holds(at time: Int64) throws(KollusError) -> [String: Int64] {
+    let sql = """
+      SELECT url, max(not_before) FROM report WHERE state = 'pending' AND not_before > 0
+        AND not_before > ?1 AND not_before <= ?1 + \(Report.longestHold) GROUP BY url
+      """
     do throws(SQLiteError) {
       return try db.withStatement(sql) { row throws(SQLiteError) in
         try row.bind([.integer(time)])

@@ -23,6 +23,8 @@ struct PlayCharge: Sendable, Equatable {
 /// Plays in the library: what is charged, where they stand, what they report.
 extension Library {
   /// Makes a play; its start is moved on by seconds until no other play of the user has the same.
+  ///
+  /// It is not open before it is first saved: until then its player has time to take the lock.
   func beginViewing(
     of mediaContentKey: String, by clientUserID: String, at time: Int64,
     _ content: @escaping @Sendable (_ startAt: Int64) -> (context: String, log: String)
@@ -33,7 +35,7 @@ extension Library {
       let (context, log) = content(startAt)
       try db.execute(
         """
-        INSERT INTO viewing (mck, client_user_id, start_at, context, log, is_open) VALUES (?, ?, ?, ?, ?, 1)
+        INSERT INTO viewing (mck, client_user_id, start_at, context, log, is_open) VALUES (?, ?, ?, ?, ?, 0)
         """, .text(mediaContentKey), .text(clientUserID), .integer(startAt), .text(context), .text(log))
       return PlayRecord(
         id: db.lastRowID, mediaContentKey: mediaContentKey, clientUserID: clientUserID, startAt: startAt,

@@ -104,6 +104,7 @@ enum Schema {
       """,
       "CREATE INDEX report_pending ON report (viewing_id, stream, id) WHERE state = 'pending'",
       "CREATE INDEX report_sent ON report (viewing_id, stream, id) WHERE state = 'sent'",
+      "CREATE INDEX report_held ON report (url, not_before) WHERE state = 'pending' AND not_before > 0",
       "CREATE INDEX report_state ON report (state, id)"),
   ])
 }

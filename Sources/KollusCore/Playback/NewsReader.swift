@@ -5,7 +5,6 @@ final class NewsReader: Sendable {
   private struct State {
     var pauses: [Bool] = []
     var isPaused = false
-    var isBuffering = false
     var isOver = false
     var end: PlayerEvent.End?
     var exit: PlayerEvent?
@@ -23,7 +22,6 @@ final class NewsReader: Sendable {
           case .pause(let isPaused):
             state.pauses.append(isPaused)
             state.isPaused = isPaused
-          case .buffering(let isBuffering): state.isBuffering = isBuffering
           case .ended(let end): state.end = end
           case .exited: (state.exit, state.isOver) = (event, true)
           default: break
@@ -41,9 +39,6 @@ final class NewsReader: Sendable {
 
   /// Whether it was the viewer who stopped the picture.
   var isPaused: Bool { state.withLock { $0.isPaused } }
-
-  /// Whether the player waits for bytes.
-  var isBuffering: Bool { state.withLock { $0.isBuffering } }
 
   /// Whether playing was paused or went on, since the last call, in order.
   func takePauses() -> [Bool] {

@@ -6,9 +6,10 @@ final class PlayRun: Sendable {
   private static let saveInterval = 3.0
   /// Longest time between two looks at the meter.
   private static let tick = 0.1
-  /// How long a picture may stand, in seconds, before a damage that was read ahead is taken for the reason: when the
-  /// player says that it waits for bytes, and when it does not.
-  private static let longestStand = (buffering: 1.0, other: 3.0)
+  /// How long a picture may stand, in seconds, before a damage that was read ahead is taken for the reason.
+  ///
+  /// A player that was cut off asks again after one second and then after three.
+  private static let longestStand = 3.0
   /// Longest wait for reports that are under way when a play ends.
   private static let lastWait = Duration.seconds(10)
 
@@ -41,6 +42,8 @@ final class PlayRun: Sendable {
   private let lock: ByteLock?
   /// How far the device clock is behind what is known of the time, in seconds.
   private let lag: Int64
+  /// The device clock at the start; one that is set back meanwhile makes no licence last longer.
+  private let startedAt: Int64
   private let state: Protected<State>
 
   init(
@@ -60,6 +63,7 @@ final class PlayRun: Sendable {
     }
     lock = try library.home.lock(playing: record.id)
     let device = Int64(library.now())
+    startedAt = device
     lag = (try await library.ledger()?.time(device) ?? device) - device
     var own = session
     own.startAt = record.startAt
@@ -112,14 +116,13 @@ final class PlayRun: Sendable {
       let speed = take(viewing, news.takePauses(), at: now)
       if let limit = reachedLimit() {
         // What was used up until now is charged at the end; a date that is over stays so.
-        try await library.keepExpiry(of: content, at: Int64(library.now()) + lag)
+        try await library.keepExpiry(of: content, at: time)
         return limit.of(content.mediaContentKey)
       }
       // Damage is met when bytes are read ahead, long before the viewer is there.
       let isStanding = !news.isPaused && viewing.withMeter { meter, _ in !meter.isPlaying }
       standingSince = isStanding ? standingSince ?? now : nil
-      let patience = news.isBuffering ? Self.longestStand.buffering : Self.longestStand.other
-      let isStuck = standingSince.map { now - $0 > patience } ?? false
+      let isStuck = standingSince.map { now - $0 > Self.longestStand } ?? false
       if isOver || isStuck, let segment = damage.withLock({ $0 }) {
         let failure = KollusError(
           .badData, code: KollusCode.damaged, SegmentScan.text(of: [segment]),
@@ -173,6 +176,12 @@ final class PlayRun: Sendable {
     }
   }
 
+  /// Unix seconds to judge dates by.
+  private var time: Int64 {
+    let elapsed = suspendingSeconds() - state.withLock { $0.began }
+    return max(Int64(library.now()), startedAt + Int64(elapsed)) + lag
+  }
+
   /// Why the play has to stop, if it has to.
   private func reachedLimit() -> KollusError? {
     guard
@@ -183,7 +192,7 @@ final class PlayRun: Sendable {
     if licence.playTime.limit.value != nil, used >= Double(licence.playTime.left) {
       return stopped(.playTime, "all its play time is used up")
     }
-    let now = Int64(library.now()) + lag
+    let now = time
     if let date = licence.checkDate.value, now >= date {
       return stopped(.checkDate, "its server has to be asked again")
     }
@@ -242,6 +251,7 @@ final class PlayRun: Sendable {
       state.withLock { $0.licence = kept.licence }
     }
     if !reports.isEmpty { sending.kick() }
+    try await library.noteTime(Int64(library.now()))
   }
 
   /// The last look, the last charge, the last reports.

@@ -63,7 +63,7 @@ package struct ReportSender: Sendable {
     while run.failure == nil {
       try Task.checkCancellation()
       let now = Int64(library.now())
-      guard let report = try await library.next(stream, at: now), report.notBefore <= now else { return }
+      guard let report = try await library.next(stream, at: now), !report.isHeld(at: now) else { return }
       let answer = try await wire.with(1) { () async throws -> ReportOutcome? in
         // What the receiver has said to others meanwhile counts.
         guard run.admit(report.url, now) else { return nil }
@@ -108,7 +108,9 @@ package struct ReportSender: Sendable {
 
   private func outcome(of head: ResponseHead, from address: WebAddress) -> ReportOutcome {
     let now = library.now()
-    let asked = RetryAfter.time(head, now: now).map { Int64(min($0, now + 30 * 86_400).rounded(.up)) }
+    let asked = RetryAfter.time(head, now: now).map {
+      Int64(min($0, now + Double(Report.longestHold)).rounded(.up))
+    }
     return ReportOutcome(status: head.status, display: address.display, notBefore: asked ?? 0)
   }
 
