@@ -110,12 +110,17 @@ import Testing
     log.watch(0, watched, clock: watched)
     log.pass(watched)
     let text = log.encoded
-    return try await stage.library.beginViewing(
+    let record = try await stage.library.beginViewing(
       of: "\(number)", by: "user", at: LMSStage.start
     ) { startAt in
       let session = LMSReport.Session(mediaContentKey: "\(number)", startAt: startAt)
       return (PlayContext(session, templates: templates).encoded, text)
     }
+    // A play is open from the first time it is saved, when its player holds the lock.
+    _ = try await stage.library.save(
+      record, of: Content(mediaContentKey: "\(number)"), position: 0, charge: PlayCharge(), reports: [],
+      isOver: false, at: LMSStage.start)
+    return record
   }
 
   @Test(.timeLimit(.minutes(1)))

@@ -189,6 +189,7 @@ final class PlayRun: Sendable {
         state.licence.map { ($0, state.used - Double(state.charged)) }
       })
     else { return nil }
+    if let cause = licence.expired { return stopped(cause, "its licence was ended meanwhile") }
     if licence.playTime.limit.value != nil, used >= Double(licence.playTime.left) {
       return stopped(.playTime, "all its play time is used up")
     }
@@ -233,12 +234,6 @@ final class PlayRun: Sendable {
       let whole = Int64(isOver ? (state.used - 0.05).rounded(.up) : state.used.rounded(.down))
       let charge = PlayCharge(
         plays: state.hasBegun && !state.isCounted ? 1 : 0, seconds: max(0, whole - state.charged))
-      defer {
-        state.isCounted = state.isCounted || state.hasBegun
-        state.charged = max(state.charged, whole)
-        state.savedAt = now
-        state.due = []
-      }
       return (state.log, state.position, charge, state.due)
     }
     var record = record
@@ -246,6 +241,13 @@ final class PlayRun: Sendable {
     let kept = try await library.save(
       record, of: content, position: position, charge: charge, reports: reports, isOver: isOver,
       at: Int64(library.now()))
+    // What was not saved is charged and reported with the next time.
+    state.withLock { state in
+      state.isCounted = state.isCounted || charge.plays > 0
+      state.charged += charge.seconds
+      state.savedAt = now
+      state.due.removeFirst(reports.count)
+    }
     if let kept {
       try library.home.keepGeneration(kept.generation, of: content.mediaContentKey)
       state.withLock { $0.licence = kept.licence }
