@@ -39,7 +39,9 @@ import Glibc
     count = padded
   }
 
-  /// Copies bytes in use, from `offset` on, to the start of `target`: as many as there are and fit. Returns how many.
+  /// Copies bytes in use, from `offset` on, to the start of `target`: as many as there are and fit.
+  ///
+  /// Returns how many.
   package func copy(from offset: Int, to target: inout MutableRawSpan) -> Int {
     let length = min(max(0, count - offset), target.byteCount)
     unsafe target.withUnsafeMutableBytes { target in

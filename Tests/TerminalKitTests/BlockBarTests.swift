@@ -5,7 +5,8 @@ struct BlockBarTests {
   @Test(
     arguments: [
       ([], "[]"), ([0], "[.]"), ([100], "[#]"), ([1], "[+]"), ([100, 50, 0, 120], "[#+.#]"),
-    ] as [([Int], String)]) func `each part is a character`(_ parts: [Int], _ text: String) {
+    ] as [([Int], String)]) func `each part is a character`(_ parts: [Int], _ text: String)
+  {
     #expect("\(BlockBar(parts))" == text)
   }
 

@@ -3,7 +3,9 @@ import KollusCore
 import SystemKit
 
 extension Report {
-  /// The members of one stored report; a tested contract. `body` is the form, empty in receipts.
+  /// The members of one stored report; a tested contract.
+  ///
+  /// `body` is the form, empty in receipts.
   func write(to writer: inout JSONWriter, withBody: Bool = false) {
     writer.beginObject()
     writer.member("id", id)
