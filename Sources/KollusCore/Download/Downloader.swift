@@ -51,11 +51,7 @@ package struct Downloader: Sendable {
     home: Home, library: Library, settings: Settings, sink: any EventSink, bytesPerSecond: Int64? = nil
   ) throws(KollusError) {
     (self.home, self.library, self.settings, self.sink) = (home, library, settings, sink)
-    do throws(CurlError) {
-      engine = try TransferEngine(bytesPerSecond: bytesPerSecond)
-    } catch {
-      throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
-    }
+    engine = try TransferEngine.started(bytesPerSecond: bytesPerSecond)
     client = OriginClient(engine: engine, settings: settings)
     licensor = Licensor(
       library: library, settings: settings, sink: sink, engine: engine, keys: SecurityKeys(settings))

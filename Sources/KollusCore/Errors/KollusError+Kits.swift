@@ -52,3 +52,14 @@ extension KollusError {
     }
   }
 }
+
+extension TransferEngine {
+  /// Starts an engine; `bytesPerSecond` limits all its transfers together.
+  static func started(bytesPerSecond: Int64? = nil) throws(KollusError) -> TransferEngine {
+    do throws(CurlError) {
+      return try TransferEngine(bytesPerSecond: bytesPerSecond)
+    } catch {
+      throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
+    }
+  }
+}

@@ -2,6 +2,23 @@ import CurlKit
 
 /// The question before a play (kind 3, PROTO §2.1).
 extension Licensor {
+  /// The request item of kind 3 at `now`, the best known time; `isReset` for a renewal, not for a play.
+  func playItem(_ content: Content, sessionKey: String, now: Int64, isReset: Bool) -> DRMItem {
+    var item = item(.play, content)
+    item.startAt = item.localTime
+    item.sessionKey = sessionKey
+    item.isReset = isReset
+    guard case .held(let licence) = content.holding(by: library.home.identity) else {
+      // What cannot be trusted is as good as expired.
+      item.isContentExpired = true
+      return item
+    }
+    item.isContentExpired = licence.isExpired(at: now)
+    item.isCheckExpired = licence.checkDate.value.map { now >= $0 } ?? false
+    item.expirationDate = licence.expirationDate.value
+    return item
+  }
+
   /// Asks whether a content may still be played, and keeps what the answer says.
   ///
   /// Nobody answering is no failure: the stored licence decides then, unless it wants the server to be asked before each
@@ -12,16 +29,7 @@ extension Licensor {
     let device = Int64(library.now())
     let now = try await library.ledger()?.time(device) ?? device
     let sessionKey = subject.sessionKey(by: library.home.identity)
-    var item = item(.play, content)
-    item.startAt = item.localTime
-    item.sessionKey = sessionKey
-    if case .held(let licence) = content.holding(by: library.home.identity) {
-      item.isContentExpired = licence.isExpired(at: now)
-      item.isCheckExpired = licence.checkDate.value.map { now >= $0 } ?? false
-      item.expirationDate = licence.expirationDate.value
-    } else {
-      item.isContentExpired = true
-    }
+    let item = playItem(content, sessionKey: sessionKey, now: now, isReset: false)
     let reply: DRMReply
     do {
       reply = try await client.ask([item], at: try await callback(of: content)) { note, message in

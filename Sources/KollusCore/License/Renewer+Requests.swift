@@ -56,7 +56,8 @@ extension Renewer {
         let address = try await licensor.callback(of: content)
         let key = subject.sessionKey(by: library.home.identity)
         let ask = RenewalAsk(
-          subject: subject, sessionKey: key, item: item(content, sessionKey: key, now: now),
+          subject: subject, sessionKey: key,
+          item: licensor.playItem(content, sessionKey: key, now: now, isReset: true),
           fileGeneration: library.fileGeneration(of: content.mediaContentKey))
         if groups[address] == nil { order.append(address) }
         groups[address, default: []].append(ask)
@@ -73,23 +74,6 @@ extension Renewer {
         RenewalOutcome(mediaContentKey: failure.error.mediaContentKey ?? "", error: failure.error))
     }
     return order.map { ($0, groups[$0] ?? []) }
-  }
-
-  /// The request item of a bulk renewal; `now` is the best known time.
-  private func item(_ content: Content, sessionKey: String, now: Int64) -> DRMItem {
-    var item = licensor.item(.play, content)
-    item.startAt = item.localTime
-    item.sessionKey = sessionKey
-    item.isReset = true
-    guard case .held(let licence) = content.holding(by: library.home.identity) else {
-      // What cannot be trusted is as good as expired.
-      item.isContentExpired = true
-      return item
-    }
-    item.isContentExpired = licence.isExpired(at: now)
-    item.isCheckExpired = licence.checkDate.value.map { now >= $0 } ?? false
-    item.expirationDate = licence.expirationDate.value
-    return item
   }
 
   // MARK: One request

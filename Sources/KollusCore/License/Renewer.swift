@@ -38,11 +38,7 @@ package struct Renewer: Sendable {
 
   package init(library: Library, settings: Settings, sink: any EventSink) throws(KollusError) {
     (self.library, self.settings, self.sink) = (library, settings, sink)
-    do throws(CurlError) {
-      engine = try TransferEngine()
-    } catch {
-      throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
-    }
+    engine = try TransferEngine.started()
     licensor = Licensor(
       library: library, settings: settings, sink: sink, engine: engine, keys: SecurityKeys(settings))
   }

@@ -27,11 +27,7 @@ package struct ReportSender: Sendable {
 
   package init(library: Library, settings: Settings, sink: any EventSink) throws(KollusError) {
     (self.library, self.settings, self.sink) = (library, settings, sink)
-    do throws(CurlError) {
-      engine = try TransferEngine()
-    } catch {
-      throw KollusError(.internalFailure, "libcurl cannot be used: \(error)")
-    }
+    engine = try TransferEngine.started()
   }
 
   /// Ends the thread; to be called once after the last run.
