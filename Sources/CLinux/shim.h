@@ -38,6 +38,12 @@ static void kollus_note_signal(int number) {
   errno = saved;
 }
 
+/// Whether the signal is ignored.
+static inline int kollus_is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, (void *)0, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /// From here on the signal writes its number, one byte, to `descriptor` instead of ending the process.
 static inline int kollus_catch_signal(int number, int descriptor) {
   kollus_signal_pipe = descriptor;

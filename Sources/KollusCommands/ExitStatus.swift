@@ -46,7 +46,7 @@ package enum ExitStatus {
     ("75", "try again later: network, busy server, busy library"),
     ("77", "the licence refuses"),
     ("78", "configuration, home or device key is not as it must be"),
-    ("130, 143", "interrupted by SIGINT, SIGTERM; the same command goes on from there"),
+    ("129, 130, 143", "interrupted by SIGHUP, SIGINT, SIGTERM; the same command goes on from there"),
   ]
 }
 

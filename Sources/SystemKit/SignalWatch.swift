@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Turns SIGINT and SIGTERM into a call, instead of the process's end, while it lives; one at a time.
+/// Turns SIGINT, SIGTERM and SIGHUP into a call, instead of the process's end, while it lives; one at a time.
 ///
 /// The handler of a signal may do next to nothing, so it writes the number to a pipe that a thread reads.
 package final class SignalWatch: Sendable {
@@ -11,11 +11,13 @@ package final class SignalWatch: Sendable {
   /// Calls `handler` with the signal's number, on a thread of its own, when the first one arrives.
   ///
   /// A second one ends the process at once, as someone who waits in vain expects.
-  package init(_ signals: [Int32] = [SIGINT, SIGTERM], handler: @escaping @Sendable (Int32) -> Void) {
+  ///
+  /// SIGHUP is left alone where it is ignored, as nohup(1) has it.
+  package init(_ signals: [Int32] = [SIGINT, SIGTERM, SIGHUP], handler: @escaping @Sendable (Int32) -> Void) {
     var ends: [Int32] = [-1, -1]
     let failure = unsafe pipe2(&ends, O_CLOEXEC)
     precondition(failure == 0, "no pipe to be had: \(errno)")
-    (self.signals, output) = (signals, ends[1])
+    (self.signals, output) = (signals.filter { $0 != SIGHUP || kollus_is_ignored($0) == 0 }, ends[1])
     let input = ends[0]
     Thread.start {
       var isFirst = true
@@ -26,7 +28,7 @@ package final class SignalWatch: Sendable {
       }
       close(input)
     }
-    for number in signals { _ = kollus_catch_signal(number, output) }
+    for number in self.signals { _ = kollus_catch_signal(number, output) }
   }
 
   deinit {

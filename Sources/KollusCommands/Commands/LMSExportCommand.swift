@@ -15,6 +15,7 @@ struct LMSExportCommand: Command {
 
   func run(_ session: Session) async throws -> Int32 {
     let library = try session.openLibrary()
+    try await library.recoverViewings()
     var selection = Library.ReportSelection()
     if all { selection.states = Set(Report.State.allCases) }
     let array = session.common.json ? JSONArrayPrinter(session) : nil

@@ -33,8 +33,8 @@ struct LMSFlushCommand: Command {
     let display = session.display()
     defer { display.close() }
     if isDryRun {
-      let backlog = try await library.backlog()
-      let count = min(backlog.pending, limit ?? .max)
+      try await library.recoverViewings()
+      let count = min(try await library.sendableReports(at: Int64(library.now())), limit ?? .max)
       if session.common.json {
         session.write(json: Self.json(pending: count))
       } else {
@@ -59,6 +59,8 @@ struct LMSFlushCommand: Command {
           hint: "run the same command again after that"))
       return ExitStatus.of(.tryLater)
     }
+    // What is held back for a server is not done.
+    if tally.failCount == 0, !holds.isEmpty { return ExitStatus.partly }
     return Self.status(tally)
   }
 

@@ -34,6 +34,8 @@ struct LMSListCommand: Command {
 
   func run(_ session: Session) async throws -> Int32 {
     let library = try session.openLibrary()
+    // A play that was killed has a report to come.
+    try await library.recoverViewings()
     if session.common.json {
       let array = JSONArrayPrinter(session)
       try await library.forEachReport(selection) { report in array.append { report.write(to: &$0) } }

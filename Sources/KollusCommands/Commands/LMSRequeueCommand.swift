@@ -28,6 +28,7 @@ struct LMSRequeueCommand: Command {
     let wanted = try await LMSReports.ids(ids, all: all ? [.aside] : nil, in: library)
     let count = try await library.requeue(wanted)
     LMSReports.show("requeued", count, of: wanted.count, session)
-    return ExitStatus.done
+    // What was sent or superseded is not sent again.
+    return count == wanted.count ? ExitStatus.done : ExitStatus.partly
   }
 }

@@ -45,7 +45,8 @@ struct LMSShowCommand: Command {
 /// What the commands on stored reports share.
 enum LMSReports {
   static func unknown(_ id: Int64) -> KollusError {
-    KollusError(.usage, "no stored report has the number \(id)", hint: "'kollus lms list --all' shows them")
+    KollusError(
+      .unknownContent, "no stored report has the number \(id)", hint: "'kollus lms list --all' shows them")
   }
 
   /// The reports that numbers, or everything set aside, mean.

@@ -52,6 +52,9 @@ struct PlayCommand: Command {
     guard (0.1...16).contains(prototype.speed) else { throw UsageError("--speed must be from 0.1 to 16") }
     prototype.sendsReports = try !given(Self.noLMS)
     prototype.clientUserID = try given(Self.cuid)
+    if let id = prototype.clientUserID, !(1...1_024).contains(id.utf8.count) {
+      throw UsageError("--cuid must have 1 to 1024 bytes")
+    }
     prototype.isOffline = try given(Self.offline)
     do throws(KollusError) {
       if let scheme = try ContentReference.request(word) {

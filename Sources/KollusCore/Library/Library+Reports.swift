@@ -111,15 +111,15 @@ extension Library {
     }
   }
 
-  /// Puts reports back among those to be sent; returns how many.
+  /// Puts reports back among those to be sent, and takes a server's patience from those that wait; returns how many.
   package func requeue(_ ids: [Int64]) async throws -> Int {
     try await record { db throws(SQLiteError) in
       var count = 0
       for id in ids {
         try db.execute(
           """
-          UPDATE report SET state = 'pending', ended_at = NULL, next_at = 0, not_before = 0, attempts = 0
-          WHERE id = ? AND state = 'aside'
+          UPDATE report SET state = 'pending', ended_at = NULL, next_at = 0, not_before = 0, attempts = 0,
+          status = NULL, error_code = NULL, error_message = NULL WHERE id = ? AND state IN ('aside', 'pending')
           """, .integer(id))
         count += db.changes
       }
@@ -196,6 +196,21 @@ extension Library {
         var holds: [String: Int64] = [:]
         while try row.step() { holds[row.text(at: 0) ?? ""] = row.integer(at: 1) }
         return holds
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// How many reports a flush would try to send now.
+  package func sendableReports(at time: Int64) throws(KollusError) -> Int {
+    let sql = """
+      SELECT count(*) FROM report WHERE state = 'pending' AND (not_before <= ?1 OR not_before > ?1 + \(Report.longestHold))
+      """
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind([.integer(time)])
+        return try row.step() ? Int(clamping: row.integer(at: 0)) : 0
       }
     } catch {
       throw KollusError(error, path: home.libraryPath)

@@ -48,13 +48,16 @@ final class NewsReader: Sendable {
     }
   }
 
+  /// Whether our media ran out.
+  var hasRunOut: Bool { state.withLock { $0.end == .eof } }
+
   /// The failure when the player could not do its work.
   func failure(complaints: [String], hasBegun: Bool) -> KollusError? {
     let (end, exit) = state.withLock { ($0.end, $0.exit) }
     var reason: String?
     if case .error(let why) = end { reason = why }
-    if end == nil, !hasBegun, case .exited(let ending) = exit, ending != .exit(0) {
-      reason = "it ended before anything was played (\(ending))"
+    if end == nil, case .exited(let ending) = exit, ending != .exit(0) {
+      reason = hasBegun ? "it ended with \(ending)" : "it ended with \(ending) before anything was played"
     }
     guard let reason else { return nil }
     let last = complaints.last.map { ": \($0)" } ?? ""

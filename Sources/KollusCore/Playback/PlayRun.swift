@@ -92,7 +92,8 @@ final class PlayRun: Sendable {
       error = try await follow(viewing, news, sending, damage)
     } catch {
       await player.stop()
-      try await finish(viewing, sending, followed: request.player.isFollowed, error: KollusError(any: error))
+      try await finish(
+        viewing, news, sending, followed: request.player.isFollowed, error: KollusError(any: error))
       throw error
     }
     await player.stop()
@@ -101,7 +102,7 @@ final class PlayRun: Sendable {
     {
       error = failure
     }
-    return try await finish(viewing, sending, followed: request.player.isFollowed, error: error)
+    return try await finish(viewing, news, sending, followed: request.player.isFollowed, error: error)
   }
 
   /// Looks at the meter until the player has ended or must be; returns why it must be.
@@ -259,16 +260,24 @@ final class PlayRun: Sendable {
   /// The last look, the last charge, the last reports.
   @discardableResult
   private func finish(
-    _ viewing: Viewing, _ sending: SenderLoop, followed isFollowed: Bool, error: KollusError?
+    _ viewing: Viewing, _ news: NewsReader, _ sending: SenderLoop, followed isFollowed: Bool,
+    error: KollusError?
   ) async throws -> PlayOutcome {
     let now = suspendingSeconds()
     _ = take(viewing, [], at: now)
-    let hasReachedEnd = viewing.withMeter { meter, _ in meter.hasReachedEnd }
+    let hasReachedEnd = news.hasRunOut || viewing.withMeter { meter, _ in meter.hasReachedEnd }
+    let (old, isBegun) = (content.position, state.withLock { $0.hasBegun })
     state.withLock { state in
       note(.stopped, &state, at: now)
-      if hasReachedEnd || !isFollowed { state.position = 0 }
+      // What was not watched leaves no mark; what was watched to its end begins anew.
+      if !isBegun { state.position = old } else if hasReachedEnd || !isFollowed { state.position = 0 }
     }
-    try await save(isOver: true, sending)
+    do {
+      try await save(isOver: true, sending)
+    } catch let error as KollusError where error.kind == .tryLater {
+      // Once more: what is lost now is lost for good.
+      try await save(isOver: true, sending)
+    }
     await sending.end(within: Self.lastWait)
     return PlayOutcome(log: state.withLock { $0.log }, error: error)
   }

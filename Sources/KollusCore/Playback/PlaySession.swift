@@ -135,6 +135,11 @@ struct PlayPlan: Sendable {
     duration = content.duration
     let isNearEnd = duration > 0 && content.position >= duration - 5
     let resumed = isNearEnd ? 0 : content.position
+    if let wanted = request.start, duration > 0, wanted >= duration {
+      throw KollusError(
+        .usage, "--start lies beyond the end", hint: "the content has \(Int(duration)) seconds",
+        mediaContentKey: content.mediaContentKey)
+    }
     start = policy.start(wanted: request.start, resumed: resumed)
     // What was checked when the manifest was read.
     let channel = (try? json.object("channel")).flatMap { $0 }

@@ -50,7 +50,7 @@ package struct Report: Sendable, Equatable {
 
 extension Report {
   /// Longest wait a server may ask for, in seconds; one that is longer was asked for before the clock was put back.
-  static let longestHold: Int64 = 30 * 86_400
+  static let longestHold: Int64 = 86_400
 
   /// Whether a server wants no call yet.
   func isHeld(at time: Int64) -> Bool { notBefore > time && notBefore <= time + Self.longestHold }

@@ -1,7 +1,7 @@
 /// Plays that a kill has ended: their last reports are made from what was saved of them.
 extension Library {
   /// Makes the last reports of plays that nobody plays any more.
-  func recoverViewings() async throws {
+  package func recoverViewings() async throws {
     for viewing in try openViewings() {
       // Somebody is still at it.
       guard let lock = try home.lock(playing: viewing.id) else { continue }
