@@ -236,7 +236,8 @@ import Testing
     try await stage.flush().expect(1, sent: 3)
     try await stage.fill(6..<9)
     let count = other.exchanges.count
-    try await stage.flush().expect(0, sent: 3)
+    // What is held back is not done.
+    try await stage.flush().expect(1, sent: 3)
     #expect(other.exchanges.count == count)
   }
 
