@@ -185,7 +185,7 @@ struct PlayTests {
 
   // MARK: How it ends
 
-  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)])
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)])
   func `an interrupted play is charged and reported`(_ signal: Int32, _ status: Int) async throws {
     try await stage.download(under: .granted(plays: 3, seconds: 600))
     let process = try stage.start("--speed", "8")

@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [SIGINT, SIGTERM]) func `a signal becomes a call`(_ number: Int32) async {
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func `a signal becomes a call`(_ number: Int32) async {
     await #expect(processExitsWith: .exitCode(7)) { [number] in
       let seen = Protected<[Int32]>([])
       let watch = SignalWatch { number in seen.withLock { $0.append(number) } }
