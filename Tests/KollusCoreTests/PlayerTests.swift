@@ -226,11 +226,15 @@ import Testing
       "sh -c 'echo \"$0 $1\" > \(file); echo \"bad {url}\" >&2; sleep 4.5' x {url}")
     var playback = Playback(url: "http://127.0.0.1:9/secret", title: "t")
     playback.duration = 60
+    let start = ContinuousClock.now
     let run = try Run(playback, by: choice)
     let (stretches, ending) = await run.end()
+    let elapsed = start.duration(to: .now) / .seconds(1)
     #expect(ending == .exited(.exit(0)))
     #expect(run.events.withLock { $0.contains(.ended(.quit)) })
-    #expect(abs(Self.media(stretches) - 3) < 1.6 && abs(Self.clock(stretches) - 3) < 1.6, "\(stretches)")
+    // All but the first moment, on a busy machine a longer one.
+    let (media, clock) = (Self.media(stretches), Self.clock(stretches))
+    #expect(media > 0.5 && media < elapsed - 0.4 && abs(media - clock) < 0.6, "\(stretches)")
     #expect(run.viewing.withMeter { meter, _ in meter.hasBegun && !meter.hasReachedEnd })
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "x http://127.0.0.1:9/secret\n")
     #expect(await eventually { run.player.complaints == ["bad …"] })
