@@ -37,7 +37,7 @@ package enum ExitStatus {
     ("0", "done"),
     ("1", "partly done: a batch with mixed results (all failed for one cause: that cause's status)"),
     ("64", "usage: the command was not written as it must be"),
-    ("65", "bad data from the origin or a callback, stored bytes are damaged, or a content is not downloaded"),
+    ("65", "bad data from an origin or callback, damaged bytes, or a content that is not downloaded"),
     ("66", "unknown media content key or report"),
     ("69", "refused by the origin or a callback, or its certificate cannot be trusted"),
     ("70", "internal error"),
