@@ -106,5 +106,18 @@ enum Schema {
       "CREATE INDEX report_sent ON report (viewing_id, stream, id) WHERE state = 'sent'",
       "CREATE INDEX report_held ON report (url, not_before) WHERE state = 'pending' AND not_before > 0",
       "CREATE INDEX report_state ON report (state, id)"),
+    .init(
+      "care",
+      // Unix seconds of the last check of all bytes, and of the last play that really began; 0 for never.
+      "ALTER TABLE content ADD COLUMN verified_time INTEGER NOT NULL DEFAULT 0",
+      "ALTER TABLE content ADD COLUMN played_time INTEGER NOT NULL DEFAULT 0",
+      // Downloads that another process was asked to give up.
+      """
+      CREATE TABLE cancellation (
+        content_id INTEGER PRIMARY KEY REFERENCES content (id) ON DELETE CASCADE, asked_at INTEGER NOT NULL
+      ) STRICT
+      """,
+      // Tells another home's key from this one's.
+      "CREATE TABLE device (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT"),
   ])
 }
