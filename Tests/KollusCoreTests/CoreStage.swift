@@ -35,7 +35,8 @@ enum CoreStage {
     source: SegmentSource? = nil, isLarge: Bool = false, deviceKey: SymmetricKey = key
   ) throws -> SealedFile {
     let file = try SealedFile.create(
-      at: path, mediaContentKey: mediaContentKey, description: "{\"title\":\"a title that is a secret\"}",
+      at: path,
+      SealedDescription(mediaContentKey: mediaContentKey, manifest: "{\"title\":\"a title that is a secret\"}"),
       segmentSize: segmentSize, size: Int64(plain.count), deviceKey: deviceKey, isLarge: isLarge)
     let source = try source ?? SegmentSource(address("https://h/x"), validator: nil)
     for index in 0..<file.layout.segmentCount {

@@ -20,7 +20,7 @@ import Testing
     #expect(try CoreStage.plain(of: written) == plain)
     let file = try reopened()
     #expect(file.mediaContentKey == "mck")
-    #expect(file.description == "{\"title\":\"a title that is a secret\"}")
+    #expect(file.about.manifest == "{\"title\":\"a title that is a secret\"}")
     #expect(file.layout == written.layout)
     #expect(try CoreStage.plain(of: file) == plain)
     #expect(try file.information().size == file.layout.fileLength)
@@ -75,19 +75,35 @@ import Testing
   @Test(
     arguments: [0, 7, 8, 11, 12, 16, 18, 20, 23, 24, 31, 32, 47, 48, 59, 60, 91, 92, 107] as [Int64],
     [1, 0x80] as [UInt8])
-  func `a bit flipped in the header closes the file`(_ offset: Int64, _ bit: UInt8) throws {
-    _ = try CoreStage.sealedFile(at: path, plain: randomBytes(100))
+  func `a bit flipped in the header costs nothing, in the copy as well it closes the file`(
+    _ offset: Int64, _ bit: UInt8
+  ) throws {
+    let layout = try CoreStage.sealedFile(at: path, plain: randomBytes(100)).layout
+    let sound = try Data(contentsOf: URL(filePath: path))
     try flip(offset, bit: bit)
+    #expect(try SealedFile.open(path, deviceKey: CoreStage.key, heals: false)?.about.mediaContentKey == "mck")
+    #expect(try Data(contentsOf: URL(filePath: path)) != sound)
+    let stamp = try Files.information(path)?.modified
+    #expect(try CoreStage.plain(of: reopened()) == randomBytes(100))
+    #expect(try Data(contentsOf: URL(filePath: path)) == sound)
+    #expect(try Files.information(path)?.modified == stamp)
+    try flip(offset, bit: bit)
+    try flip(layout.fileLength - 4_096 + offset, bit: bit)
     let error = #expect(throws: KollusError.self) { try SealedFile.open(path, deviceKey: CoreStage.key) }
     #expect(error?.kind == .badData)
     #expect(error?.code == KollusCode.damaged)
   }
 
-  @Test(arguments: [0, 12, 50, 90] as [Int64]) func `a bit flipped in the description closes the file`(
+  @Test(arguments: [0, 12, 50, 90] as [Int64]) func `a bit flipped in the description costs nothing, in the copy as well it closes the file`(
     _ offset: Int64
   ) throws {
-    _ = try CoreStage.sealedFile(at: path, plain: randomBytes(100))
+    let layout = try CoreStage.sealedFile(at: path, plain: randomBytes(100)).layout
+    let sound = try Data(contentsOf: URL(filePath: path))
     try flip(Int64(SealedLayout.descriptionOffset) + offset)
+    #expect(try CoreStage.plain(of: reopened()) == randomBytes(100))
+    #expect(try Data(contentsOf: URL(filePath: path)) == sound)
+    try flip(Int64(SealedLayout.descriptionOffset) + offset)
+    try flip(layout.copyOffset + offset)
     #expect(throws: KollusError.self) { try SealedFile.open(path, deviceKey: CoreStage.key) }
   }
 
@@ -127,6 +143,18 @@ import Testing
       try flip(offset)
     }
     #expect(try CoreStage.plain(of: reopened()) == plain)
+  }
+
+  @Test func `a file of the first version, without a copy, is opened and gets one`() throws {
+    let layout = try CoreStage.sealedFile(at: path, plain: randomBytes(100)).layout
+    let whole = try Data(contentsOf: URL(filePath: path))
+    let file = try File(path, O_RDWR)
+    try file.truncate(to: layout.copyOffset)
+    let stamp = try file.information().modified
+    #expect(try CoreStage.plain(of: reopened()) == randomBytes(100))
+    try reopened().mendCopy()
+    #expect(try Data(contentsOf: URL(filePath: path)) == whole)
+    #expect(try file.information().modified == stamp)
   }
 
   @Test func `segments cannot change places, within a file or between files`() async throws {
@@ -177,7 +205,10 @@ import Testing
     try SealedFile.destroy(path)
     #expect(try Files.information(path) == nil)
     #expect(throws: KollusError.self) { try SealedFile.open(other, deviceKey: CoreStage.key) }
-    #expect(try File(other, O_RDONLY).read(60, at: 48).allSatisfy { $0 == 0 })
+    let file = try File(other, O_RDONLY)
+    for page in [0, try file.information().size - 4_096] {
+      #expect(try file.read(60, at: page + 48).allSatisfy { $0 == 0 })
+    }
     try SealedFile.destroy(path)
   }
 
@@ -207,7 +238,8 @@ import Testing
       end += Int64(layout.slotLength(index))
       plain += Int64(layout.plainLength(index))
     }
-    #expect(layout.fileLength == end)
+    #expect(layout.copyOffset == end)
+    #expect(layout.fileLength == end + Int64(header) - 12_288 + 4_096)
     #expect(plain == size)
   }
 }

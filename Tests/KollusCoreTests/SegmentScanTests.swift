@@ -28,8 +28,8 @@ import Testing
   private func partial(_ sources: [SegmentSource?]) throws -> SealedFile {
     let plain = randomBytes(65_536 * sources.count)
     let file = try SealedFile.create(
-      at: path, mediaContentKey: "mck", description: "{}", segmentSize: 65_536, size: Int64(plain.count),
-      deviceKey: CoreStage.key, isLarge: false)
+      at: path, SealedDescription(mediaContentKey: "mck", manifest: "{}"), segmentSize: 65_536,
+      size: Int64(plain.count), deviceKey: CoreStage.key, isLarge: false)
     for (index, source) in sources.enumerated() {
       if let source { try CoreStage.write(plain, to: file, index, source: source) }
     }

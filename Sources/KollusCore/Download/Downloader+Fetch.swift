@@ -168,7 +168,7 @@ extension Downloader {
     while true {
       let file: SealedFile
       let scan: SegmentScan
-      (file, scan) = try await openFile(content, source.manifest, attempt: &attempt)
+      (file, scan) = try await openFile(content, source, attempt: &attempt)
       // One request is over before anyone could see that it began.
       if file.layout.segmentCount > 1 { try await library.begin(content.id, holding: scan.size(file.layout)) }
       let teller = ProgressTeller(content, sink: sink, from: scan.size(file.layout))
@@ -223,15 +223,15 @@ extension Downloader {
 
   /// Opens the partial file and finds out what it holds, or makes a new one.
   private func openFile(
-    _ content: Content, _ manifest: Manifest, attempt: inout Attempt
+    _ content: Content, _ source: Source, attempt: inout Attempt
   ) async throws -> (SealedFile, SegmentScan) {
-    let media = manifest.media
+    let media = source.manifest.media
     let path = home.mediaPath(of: content.mediaContentKey)
     let isLarge = media.size >= 8 << 20
     // A damaged header costs the partial file: nothing in it can be opened any more.
     let isThere = SealedFile.exists(path)
     if isThere, let file = try? SealedFile.open(path, deviceKey: home.identity.key),
-      file.mediaContentKey.isExactly(content.mediaContentKey), file.identity == media.identity
+      file.mediaContentKey.isExactly(content.mediaContentKey), file.about.identity == media.identity
     {
       let scan: SegmentScan
       if let known = attempt.scan {
@@ -254,9 +254,7 @@ extension Downloader {
       try restart(content, because: "what is stored does not belong to what the origin has now", &attempt)
     }
     let file = try SealedFile.create(
-      at: path, mediaContentKey: content.mediaContentKey, description: manifest.text,
-      segmentSize: media.segmentSize,
-      size: media.size, identity: media.identity, needsLicence: content.needsLicence,
+      at: path, SealedDescription(content, source), segmentSize: media.segmentSize, size: media.size,
       deviceKey: home.identity.key, isLarge: isLarge)
     if let licence = content.licence {
       try home.keepGeneration(licence.generation, of: content.mediaContentKey)

@@ -48,7 +48,7 @@ extension Home {
           .badData, code: KollusCode.damaged, "the media file is gone", hint: "download the content again")
       }
       guard file.mediaContentKey.isExactly(key), file.layout.size == content.fileSize,
-        file.identity == content.identity
+        file.about.identity == content.identity
       else {
         throw KollusError(
           .badData, code: KollusCode.damaged, "the media file does not belong to this content",

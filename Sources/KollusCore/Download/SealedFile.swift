@@ -8,149 +8,102 @@ import SystemKit
 /// Each sealing takes a fresh nonce; mck, file and index are authenticated, so segments cannot change
 /// places. Any thread may read and write different segments at once.
 final class SealedFile: Sendable {
-  let layout: SealedLayout
+  let header: SealedHeader
   let path: String
-  /// The mck in the file's own description.
-  let mediaContentKey: String
-  /// The manifest in the file's own description, for a library that was lost.
-  let description: String
-  /// Which object the segments are of (`Manifest.Media.identity`).
-  let identity: String
-  /// Whether a licence was needed when the file was made, by the manifest or by the configuration.
-  private let needsLicence: Bool
-  private let key: SymmetricKey
+  /// What the file says of itself.
+  let about: SealedDescription
   private let recordKey: SymmetricKey
   /// File id and mck: the part of what is authenticated that is the same for all segments.
   private let label: [UInt8]
-  private let file: File
+  let file: File
   /// The same file for writes past the page cache, where the file system has them.
   private let direct: File?
 
-  private static let magic = Array("KOLLUSM1".utf8)
-  private static let boxLength = Cipher.nonceByteCount + 32 + Cipher.tagByteCount
+  var layout: SealedLayout { header.layout }
+  /// The mck in the file's own description.
+  var mediaContentKey: String { about.mediaContentKey }
 
   /// Makes a new file in place of the one at `path`, which is lost with its key.
   ///
   /// `isLarge` asks for writes past the page cache and for room reserved ahead.
   static func create(
-    at path: String, mediaContentKey: String, description: String, segmentSize: Int, size: Int64,
-    identity: String = "", needsLicence: Bool = false, deviceKey: SymmetricKey, isLarge: Bool
+    at path: String, _ about: SealedDescription, segmentSize: Int, size: Int64, deviceKey: SymmetricKey,
+    isLarge: Bool
   ) throws -> SealedFile {
     let key = try SymmetricKey.random()
     let identifier = try SecureRandom.bytes(16)
-    var writer = JSONWriter(reserving: description.utf8.count + 256)
-    writer.beginObject()
-    writer.member("mediaContentKey", mediaContentKey)
-    writer.member("identity", identity)
-    writer.member("needsLicence", needsLicence)
-    writer.name("manifest")
-    writer.raw(description)
-    writer.endObject()
-    let box = try SealedBox.seal(writer.bytes, with: key.derived("description"), authenticating: identifier)
-    let layout = SealedLayout(descriptionLength: box.count, segmentSize: segmentSize, size: size)
-    var header = magic
-    header += little(1 as UInt32) + little(UInt32(layout.headerLength)) + little(UInt32(segmentSize))
-    header += little(UInt32(box.count)) + little(UInt64(size)) + identifier
-    header += try SealedBox.seal(
-      key.withBytes { $0.withUnsafeBytes { Array($0) } }, with: deviceKey.derived("media key"),
-      authenticating: header)
-    header += [UInt8](repeating: 0, count: SealedLayout.descriptionOffset - header.count)
+    let box = try SealedBox.seal(
+      about.encoded, with: key.derived("description"), authenticating: identifier)
+    let header = try SealedHeader(
+      SealedLayout(descriptionLength: box.count, segmentSize: segmentSize, size: size),
+      identifier: identifier, key: key, deviceKey: deviceKey)
     // Where nothing stands yet, a header cut short by a kill is as good as none.
     let isFirst = try Files.information(path, followsLinks: false) == nil
     let temporary = isFirst ? path : "\(path).new"
     let file = try File(temporary, O_RDWR | O_CREAT | O_TRUNC)
     // Room first: a full disk is told before the first byte is asked for.
-    if isLarge { try file.reserve(layout.fileLength) }
-    try file.write(header + box, at: 0)
+    if isLarge { try file.reserve(header.layout.fileLength) }
+    let slots = [UInt8](repeating: 0, count: SealedLayout.descriptionOffset - SealedLayout.page)
+    try file.write(header.page + slots + box, at: 0)
+    try file.write(copy(of: header, box), at: header.layout.copyOffset)
     if isLarge { try file.synchronize() }
     if !isFirst { try Files.rename(temporary, to: path) }
-    return SealedFile(
-      layout: layout, path: path, mediaContentKey: mediaContentKey, description: description,
-      identity: identity, needsLicence: needsLicence, key: key,
-      identifier: identifier, file: file, direct: isLarge ? try File.direct(path, O_RDWR) : nil)
+    return SealedFile(header, about, path, file, isLarge ? try File.direct(path, O_RDWR) : nil)
+  }
+
+  /// What follows the segments: the description once more, then the header.
+  static func copy(of header: SealedHeader, _ box: [UInt8]) -> [UInt8] {
+    box + [UInt8](repeating: 0, count: SealedLayout.padded(box.count) - box.count) + header.page
+  }
+
+  private init(
+    _ header: SealedHeader, _ about: SealedDescription, _ path: String, _ file: File, _ direct: File?
+  ) {
+    (self.header, self.about, self.path) = (header, about, path)
+    (self.file, self.direct) = (file, direct)
+    recordKey = header.key.derived("record")
+    label = header.identifier + SHA256.hash(Array(about.mediaContentKey.utf8)).bytes
   }
 
   /// Opens the file at `path`, or `nil` when nothing is there.
   ///
-  /// Throws `badData` when the header is not one of ours, is damaged, or was sealed in another home.
-  static func open(_ path: String, deviceKey: SymmetricKey) throws(KollusError) -> SealedFile? {
+  /// Where its beginning is damaged, the copy at its end is used; `heals` writes that back at once, which is always
+  /// right, since it never changes. Throws `badData` when neither is one of ours, or was sealed in another home.
+  static func open(
+    _ path: String, deviceKey: SymmetricKey, heals: Bool = true
+  ) throws(KollusError) -> SealedFile? {
     let file: File
-    let header: [UInt8]
+    let start: Start
     do throws(SystemError) {
       guard try Files.information(path, followsLinks: false) != nil else { return nil }
       // Something else in its place must not hold anybody up.
       file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
-      header = try file.read(SealedLayout.page, at: 0)
+      start = try Start(of: file, deviceKey)
     } catch {
       throw KollusError(error, code: KollusCode.readFile)
     }
-    guard header.count == SealedLayout.page, Array(header[..<8]) == magic, number(header, 8, 4) == 1 else {
-      throw damage(path, "its header is damaged")
-    }
-    let (segmentSize, boxLength) = (Int(number(header, 16, 4)), Int(number(header, 20, 4)))
-    let identifier = Array(header[32..<48])
-    guard
-      let key = try? SealedBox.open(
-        Array(header[48..<48 + Self.boxLength]), with: deviceKey.derived("media key"),
-        authenticating: Array(header[..<48])), key.count == 32
-    else {
-      throw damage(path, "its key cannot be opened: the header is damaged, or it was sealed in another home")
-    }
-    // What follows was authenticated with the key, so it is as it was written.
-    let contentKey = SymmetricKey(bytes: key)
-    let layout = SealedLayout(
-      descriptionLength: boxLength, segmentSize: segmentSize, size: Int64(number(header, 24, 8)))
-    guard let box = try? file.read(boxLength, at: Int64(SealedLayout.descriptionOffset)),
-      let bytes = try? SealedBox.open(
-        box, with: contentKey.derived("description"), authenticating: identifier),
-      let json = try? JSON(parsing: bytes, limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016)),
-      let mediaContentKey = try? json.string("mediaContentKey"), let identity = try? json.string("identity"),
-      let manifest = try? json.object("manifest")
-    else { throw damage(path, "its description is damaged") }
-    return SealedFile(
-      layout: layout, path: path, mediaContentKey: mediaContentKey, description: manifest.rawText,
-      identity: identity, needsLicence: (try? json.bool("needsLicence")) ?? false, key: contentKey,
-      identifier: identifier, file: file, direct: nil)
-  }
-
-  private init(
-    layout: SealedLayout, path: String, mediaContentKey: String, description: String, identity: String,
-    needsLicence: Bool, key: SymmetricKey,
-    identifier: [UInt8], file: File, direct: File?
-  ) {
-    (self.layout, self.path, self.mediaContentKey) = (layout, path, mediaContentKey)
-    (self.description, self.identity, self.needsLicence) = (description, identity, needsLicence)
-    (self.key, self.file, self.direct) = (key, file, direct)
-    recordKey = key.derived("record")
-    label = identifier + SHA256.hash(Array(mediaContentKey.utf8)).bytes
+    guard let header = start.header, let about = start.about else { throw damage(path, start.fault) }
+    if heals { start.heal(file) }
+    return SealedFile(header, about, path, file, nil)
   }
 
   /// The same file, with writes past the page cache.
   func forLargeWrites() throws(SystemError) -> SealedFile {
-    SealedFile(
-      layout: layout, path: path, mediaContentKey: mediaContentKey, description: description,
-      identity: identity, needsLicence: needsLicence, key: key,
-      identifier: Array(label.prefix(16)), file: file, direct: try File.direct(path, O_RDWR))
-  }
-
-  /// Whether the content was under a DRM callback when the file was made.
-  var namesCallback: Bool {
-    if needsLicence { return true }
-    // What cannot be read is not trusted to need none.
-    guard
-      let json = try? JSON(
-        parsing: description, limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016))
-    else { return true }
-    guard let channel = try? json.object("channel") else { return false }
-    return (try? channel.string("drmCallback")).map { !$0.isEmpty } ?? false
+    SealedFile(header, about, path, file, try File.direct(path, O_RDWR))
   }
 
   /// Destroys the key, so that no copy of the ciphertext can be opened, then removes the file.
   static func destroy(_ path: String) throws(SystemError) {
     guard try Files.information(path, followsLinks: false) != nil else { return }
     if try Files.information(path, followsLinks: false)?.isRegular ?? false {
-      let file = try File(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
-      try file.write([UInt8](repeating: 0, count: boxLength), at: 48)
+      let file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
+      let zeros = [UInt8](repeating: 0, count: SealedHeader.keyLength)
+      try file.write(zeros, at: Int64(SealedHeader.keyOffset))
+      let copy = try file.information().size / Int64(SealedLayout.page) * Int64(SealedLayout.page)
+        - Int64(SealedLayout.page)
+      if copy > 0, SealedHeader.isHeader(try file.read(SealedLayout.page, at: copy)) {
+        try file.write(zeros, at: copy + Int64(SealedHeader.keyOffset))
+      }
       try file.synchronize()
     }
     try Files.remove(path)
@@ -193,14 +146,14 @@ final class SealedFile: Sendable {
   func write(_ buffer: AlignedBuffer, as index: Int, digest: Digest, source: SegmentSource) throws {
     precondition(buffer.count == layout.plainLength(index))
     let nonce = try SecureRandom.bytes(Cipher.nonceByteCount)
-    var cipher = try Cipher(key: key)
+    var cipher = try Cipher(key: header.key)
     let tag = try buffer.withMutableBytes { bytes throws(SealError) in
       try cipher.seal(&bytes, nonce: nonce, authenticating: authenticated(index))
     }
     let record = try SealedBox.seal(
       digest.bytes + source.encoded, with: recordKey, authenticating: authenticated(index) + tag)
     buffer.padToAlignment()
-    var trailer = nonce + tag + Self.little(UInt16(record.count)) + record
+    var trailer = nonce + tag + littleEndian(UInt16(record.count)) + record
     trailer += [UInt8](repeating: 0, count: SealedLayout.page - trailer.count)
     buffer.append(trailer.span.bytes)
     let offset = layout.slotOffset(index)
@@ -221,7 +174,7 @@ final class SealedFile: Sendable {
     let done = try buffer.withMutableBytes(length) { bytes throws(SystemError) in
       try file.read(into: &bytes, at: offset)
     }
-    guard done == length, var cipher = try? Cipher(key: key) else { return nil }
+    guard done == length, var cipher = try? Cipher(key: header.key) else { return nil }
     let (nonce, tag) = (Array(trailer[..<12]), Array(trailer[12..<28]))
     let label = authenticated(index)
     let isSound = buffer.withMutableBytes(length) { bytes in
@@ -229,7 +182,7 @@ final class SealedFile: Sendable {
     }
     guard isSound else { return nil }
     buffer.count = length
-    let recordLength = Int(Self.number(trailer, 28, 2))
+    let recordLength = Int(number(in: trailer, at: 28, 2))
     guard recordLength <= SealedLayout.page - 30,
       let record = try? SealedBox.open(
         Array(trailer[30..<30 + recordLength]), with: recordKey, authenticating: label + tag),
@@ -239,17 +192,7 @@ final class SealedFile: Sendable {
   }
 
   private func authenticated(_ index: Int) -> [UInt8] {
-    label + Self.little(UInt64(index)) + Self.little(UInt64(layout.plainLength(index)))
-  }
-
-  // MARK: Numbers in the file, little-endian
-
-  private static func little<Number: FixedWidthInteger & UnsignedInteger>(_ value: Number) -> [UInt8] {
-    (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: value >> Number($0 * 8)) }
-  }
-
-  private static func number(_ bytes: [UInt8], _ at: Int, _ count: Int) -> UInt64 {
-    bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    label + littleEndian(UInt64(index)) + littleEndian(UInt64(layout.plainLength(index)))
   }
 
   private static func damage(_ path: String, _ what: String) -> KollusError {

@@ -22,7 +22,7 @@ extension Library {
     if content.isDownloaded {
       do throws(KollusError) {
         let media = try home.openMedia(of: content)
-        namesCallback = media.namesCallback
+        namesCallback = media.about.namesCallback
         file = .sound
       } catch {
         guard error.kind == .badData else { throw error }
@@ -57,7 +57,7 @@ extension Library {
     if content.needsLicence || content.licence != nil { return true }
     if let generation = fileGeneration(of: content.mediaContentKey), generation > 0 { return true }
     // What cannot be opened cannot be played either.
-    return (try? home.openMedia(of: content).namesCallback) ?? false
+    return (try? home.openMedia(of: content).about.namesCallback) ?? false
   }
 
   /// The verdict on all but the media file, for lists.

@@ -124,7 +124,7 @@ struct PlayPlan: Sendable {
     let json: JSON
     do throws(JSONError) {
       json = try JSON(
-        parsing: source?.manifest.text ?? file.description,
+        parsing: source?.manifest.text ?? file.about.manifest,
         limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016))
       policy = try PlayPolicy(try json.object("policy"))
     } catch {
