@@ -1,3 +1,4 @@
+import JSONKit
 import KollusCore
 import Synchronization
 import SystemKit
@@ -66,7 +67,20 @@ final class Session: Sendable {
     try Home(opening: try homePath, machineID: context.machineID())
   }
 
-  func openLibrary() throws(KollusError) -> Library { try Library(try openHome(), now: context.now) }
+  func openLibrary() throws(KollusError) -> Library {
+    let library = try Library(try openHome(), now: context.now)
+    if let recovery = library.recovery { warn(Self.text(of: recovery)) }
+    return library
+  }
+
+  /// What a person has to know of a library that was lost.
+  private static func text(of recovery: Recovery) -> String {
+    var text =
+      "the library was lost; \(recovery.contents) contents were found again from their files, \(recovery.licensed) of them need a renewal"
+    if recovery.partial > 0 { text += ", \(recovery.partial) are not complete" }
+    if !recovery.unreadable.isEmpty { text += "; \(recovery.unreadable.count) files cannot be opened" }
+    return text + "; positions, folders and reports that were not sent are gone"
+  }
 
   /// The content with this key, or the error that says there is none.
   func content(_ key: String, in library: Library) async throws -> Content {
@@ -98,6 +112,19 @@ final class Session: Sendable {
 
   /// One JSON document.
   func write(json: String) { write(json + "\n") }
+
+  /// Tells on standard error what a person must know and no failure says.
+  func warn(_ text: String) {
+    if common.json || common.events != nil {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("warning", text)
+      writer.endObject()
+      _ = context.standardError(writer.text + "\n")
+    } else {
+      _ = context.standardError("warning: \(text.terminalSafe)\n")
+    }
+  }
 
   /// Tells a failure on standard error, in the form that was asked for.
   func tell(_ error: KollusError) {

@@ -76,7 +76,7 @@ package enum Files {
     let file = try File(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: mode)
     try file.write(bytes, at: 0)
     try file.synchronize()
-    guard unsafe link(temporary, path) == 0 else { throw SystemError("create", path) }
+    guard unsafe Glibc.link(temporary, path) == 0 else { throw SystemError("create", path) }
     try synchronizeFolder(of: path)
   }
 
@@ -87,6 +87,36 @@ package enum Files {
 
   package static func rename(_ path: String, to target: String) throws(SystemError) {
     guard unsafe Glibc.rename(path, target) == 0 else { throw SystemError("rename", path) }
+  }
+
+  /// Gives the file at `path` a second name.
+  package static func link(_ path: String, to target: String) throws(SystemError) {
+    guard unsafe Glibc.link(path, target) == 0 else { throw SystemError("link", path) }
+  }
+
+  /// Sets the permission bits.
+  package static func setMode(_ path: String, _ mode: UInt32) throws(SystemError) {
+    guard unsafe chmod(path, mode) == 0 else { throw SystemError("set the mode of", path) }
+  }
+
+  /// Copies a regular file; what stands at `target` is replaced.
+  package static func copy(_ path: String, to target: String) throws(SystemError) {
+    let source = try File(path, O_RDONLY)
+    let copy = try File(target, O_WRONLY | O_CREAT | O_TRUNC)
+    var offset: Int64 = 0
+    while true {
+      let bytes = try source.read(1 << 20, at: offset)
+      if bytes.isEmpty { break }
+      try copy.write(bytes, at: offset)
+      offset += Int64(bytes.count)
+    }
+    try copy.synchronize()
+  }
+
+  /// Whether the program at `path` may be run by this process.
+  package static func isExecutable(_ path: String) -> Bool {
+    guard (try? kind(of: path)) == .regular else { return false }
+    return unsafe access(path, X_OK) == 0
   }
 
   /// Removes a file; one that is not there is not an error.

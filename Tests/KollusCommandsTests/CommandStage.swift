@@ -144,6 +144,7 @@ enum Contract {
   static let removed = ["mediaContentKey string", "removed bool", "error object|null"]
   static let verified = [
     "mediaContentKey string", "sound bool", "segments integer|null", "damaged array", "error object|null",
+    "repaired array",
   ]
   static let exported = ["mediaContentKey string", "output string", "size integer"]
   static let identity = ["playerID string", "home string"]

@@ -176,15 +176,16 @@ extension CommandTests {
     try damage()
     try await stock("b")
     let run = await stage.run("verify", "--json").expect(1)
+    // The one that was never checked comes first.
     let items = Array(try run.json.elements)
     for item in items { expectShape(item, Contract.verified) }
-    #expect(try items.map { try $0.bool("sound") } == [false, true])
-    #expect(try items[0].member("damaged")?.rawText == "[0]")
-    #expect(try items[0].object("error")?.integer("code") == -8646)
+    #expect(try items.map { try $0.bool("sound") } == [true, false])
+    #expect(try items[1].member("damaged")?.rawText == "[0]")
+    #expect(try items[1].object("error")?.integer("code") == -8646)
     #expect(try run.failures.map { try $0.integer("status") } == [65])
     let plain = await stage.run("verify", "a").expect(65)
     #expect(
-      plain.errors.hasPrefix("error: a: 1 of 1 segments are damaged (-8646)\nhint: run 'kollus download'"))
+      plain.errors.hasPrefix("error: a: 1 of 1 segments are damaged (-8646)\nhint: run 'kollus verify --repair'"))
     // Found damaged, it is out of use until it is fetched again.
     await stage.run("export", "a", "-o", TemporaryDirectory.path + "/x").expect(65)
     await stage.run("download", "a").expect(0)

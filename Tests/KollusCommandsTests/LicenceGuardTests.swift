@@ -168,9 +168,13 @@ import Testing
     try await expectShown("the media file's own record")
   }
 
-  /// Zeroes the header, with the key in it.
+  /// Zeroes the header and its copy, with the key in them.
   private func loseHeader() throws {
-    try bench.changeMedia { try $0.write(contentsOf: Data(count: 4_096)) }
+    try bench.changeMedia { file in
+      try file.write(contentsOf: Data(count: 4_096))
+      try file.seek(toOffset: try file.seekToEnd() - 4_096)
+      try file.write(contentsOf: Data(count: 4_096))
+    }
   }
 
   @Test(arguments: [true, false])

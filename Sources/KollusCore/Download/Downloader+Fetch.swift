@@ -150,13 +150,21 @@ extension Downloader {
   private func transfer(_ content: Content, _ given: Source?, _ lock: ByteLock) async throws -> Fetched {
     var content = content
     let key = content.mediaContentKey
-    let isGone = !SealedFile.exists(home.mediaPath(of: key))
-    if content.isDownloaded, isGone || content.needsLicence && (try? home.openMedia(of: content)) == nil {
-      // Gone, or nothing of it can be kept: that is a new download, for which approval is asked anew.
-      try await library.setMissing([content.id])
+    if content.isDownloaded || content.isDamaged {
+      let isGone = !SealedFile.exists(home.mediaPath(of: key))
+      if try !isGone && opens(content) {
+        let repair = try await repair(content, isLocked: true)
+        await tellReady(repair.content)
+        return .ready(repair.content)
+      }
+      if isGone || content.needsLicence {
+        // Nothing of it can be kept: that is a new download, for which approval is asked anew.
+        try await library.setMissing([content.id])
+      } else {
+        try await forsake(content)
+      }
       content = try await library.content(key) ?? content
     }
-    if content.isDownloaded, let sound = try await recheck(content) { return .ready(sound) }
     content = try await approved(content)
     guard var source = if let given { given } else { try await storedSource(content) } else {
       throw KollusError(
@@ -176,7 +184,7 @@ extension Downloader {
         layout: file.layout, media: source.manifest.media, scan: scan, settings: settings,
         progress: scan.size(file.layout), preferring: attempt.preferred, caution: attempt.caution,
         told: { teller.tell($0) })
-      try await run(file, fetch, source.manifest, content)
+      try await run(file, fetch, source.manifest.media, content)
       attempt.scan = fetch.scan
       attempt.preferred = fetch.currentAddress
       switch fetch.verdict {
@@ -268,7 +276,8 @@ extension Downloader {
     return layout.size < 1 << 20 ? min(64 << 10, share) : min(512 << 10, share)
   }
 
-  private func run(_ file: SealedFile, _ fetch: FetchState, _ manifest: Manifest, _ content: Content)
+  /// Brings what is missing of a content's media; the verdict of `fetch` tells how far it came.
+  func run(_ file: SealedFile, _ fetch: FetchState, _ media: Manifest.Media, _ content: Content)
     async throws
   {
     let layout = file.layout
@@ -280,14 +289,14 @@ extension Downloader {
       let pool = BufferPool(count: count, segmentSize: layout.plainLength(0), from: buffers) { [engine] in
         engine.wake()
       }
-      let media = MediaFetch(
+      let bytes = MediaFetch(
         engine: engine, workers: workers, options: OriginClient.options(settings), file: file, fetch: fetch,
-        judge: MediaJudge(size: manifest.media.size, type: manifest.media.type, policy: client.policy),
+        judge: MediaJudge(size: media.size, type: media.type, policy: client.policy),
         pool: pool, bufferSize: receiveBufferSize(for: layout))
       do {
         try await withThrowingTaskGroup(of: Void.self) { group in
           if layout.segmentCount > 1 { group.addTask { try await keepProgress(content.id, fetch) } }
-          try await media.run()
+          try await bytes.run()
           group.cancelAll()
         }
       } catch {

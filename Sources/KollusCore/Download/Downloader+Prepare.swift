@@ -24,7 +24,7 @@ extension Downloader {
       let known = if let key { table[ExactText(key)].map { [$0] } ?? [] } else { try await known(request) }
       if known.count == 1 { (key, shown) = (known[0].mediaContentKey, known[0].progress) }
       // What is here, or is being fetched by another process, needs no word of the origin.
-      if !known.isEmpty, try known.allSatisfy({ try $0.isDownloaded || isBusy($0) }) {
+      if !known.isEmpty, try known.allSatisfy({ try $0.isDownloaded || $0.isDamaged || isBusy($0) }) {
         if let folder = request.folder {
           for content in known where content.folder != folder {
             try await library.place(content.id, in: folder)

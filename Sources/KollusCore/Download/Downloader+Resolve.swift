@@ -87,33 +87,4 @@ extension Downloader {
         message: "\(error.message); the manifest was had again"))
     return fresh
   }
-
-  /// Reads a ready content whose file was touched; `nil` when segments must be fetched again.
-  func recheck(_ content: Content) async throws -> Content? {
-    var held: Int64 = 0
-    if let file = try? home.openMedia(of: content) {
-      let scan = try await file.scan(digests: [], isPartial: false)
-      if scan.damaged.isEmpty {
-        try await library.setStamp(content.id, try file.information().modified)
-        await tellReady(content)
-        return content
-      }
-      held = scan.size(file.layout)
-      sink.emit(
-        .note(.damaged, mediaContentKey: content.mediaContentKey, message: SegmentScan.text(of: scan.damaged))
-      )
-    }
-    let failure = KollusError(.badData, code: KollusCode.damaged, "stored bytes are damaged or gone")
-    try await library.setDamaged(content.id, holding: held, failure)
-    let request = DownloadRequest(.mediaContentKey(content.mediaContentKey))
-    for source in try await resolve(request, known: [content])
-    where source.manifest.content.mediaContentKey.isExactly(content.mediaContentKey) {
-      if let refusal = refusal(of: source.manifest) { throw refusal }
-      _ = try await library.register(
-        source.manifest.content, source: try source.sealed(under: home.identity.key), playURL: nil,
-        folder: nil)
-    }
-    try await library.begin(content.id, holding: held)
-    return nil
-  }
 }

@@ -75,11 +75,13 @@ final class SealedFile: Sendable {
     let file: File
     let start: Start
     do throws(SystemError) {
-      guard try Files.information(path, followsLinks: false) != nil else { return nil }
+      guard let found = try Files.information(path, followsLinks: false) else { return nil }
+      guard found.isRegular else { throw SystemError("open", path, number: ENOTSUP) }
       // Something else in its place must not hold anybody up.
       file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
       start = try Start(of: file, deviceKey)
     } catch {
+      if error.number == ENOTSUP { throw damage(path, "it is no file") }
       throw KollusError(error, code: KollusCode.readFile)
     }
     guard let header = start.header, let about = start.about else { throw damage(path, start.fault) }
@@ -182,10 +184,23 @@ final class SealedFile: Sendable {
     }
     guard isSound else { return nil }
     buffer.count = length
-    let recordLength = Int(number(in: trailer, at: 28, 2))
-    guard recordLength <= SealedLayout.page - 30,
+    return self.record(index, trailer)
+  }
+
+  /// The digest of the plain bytes of segment `index` as they were received, whatever became of them since; `nil`
+  /// where that is damaged too.
+  func storedDigest(of index: Int) throws(SystemError) -> Digest? {
+    let offset = layout.slotOffset(index) + Int64(layout.slotLength(index) - SealedLayout.page)
+    let trailer = try file.read(SealedLayout.page, at: offset)
+    return trailer.count == SealedLayout.page ? record(index, trailer).digest : nil
+  }
+
+  private func record(_ index: Int, _ trailer: [UInt8]) -> Record {
+    let length = Int(number(in: trailer, at: 28, 2))
+    guard length <= SealedLayout.page - 30,
       let record = try? SealedBox.open(
-        Array(trailer[30..<30 + recordLength]), with: recordKey, authenticating: label + tag),
+        Array(trailer[30..<30 + length]), with: recordKey,
+        authenticating: authenticated(index) + Array(trailer[12..<28])),
       record.count >= 32
     else { return Record(digest: nil, source: nil) }
     return Record(digest: Digest(bytes: record.prefix(32)), source: SegmentSource(record.dropFirst(32)))

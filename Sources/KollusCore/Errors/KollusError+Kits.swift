@@ -24,7 +24,7 @@ extension KollusError {
     } else if error.isDamage {
       self.init(
         .badData, code: KollusCode.openDatabase, "\(path) is damaged or no database (\(error.message))",
-        hint: "move it away and download again, or put back a copy")
+        hint: "run 'kollus doctor --fix': it saves what can be read, and keeps the damaged file")
     } else if error.isBusy {
       self.init(
         .tryLater, code: KollusCode.openDatabase, "\(path) is in use by another process",

@@ -48,8 +48,12 @@ package enum Note: String, Sendable {
   case skipped
   /// Damage was found in stored bytes.
   case damaged
+  /// Damage was put right.
+  case repaired
   /// The stored file is gone.
   case missing
+  /// What a lost or damaged library held was found again.
+  case recovered
   /// The customer's server allows the download, with these limits.
   case approved
   /// What a check of a content came to.

@@ -39,6 +39,8 @@ package struct DeviceIdentity: Sendable {
   /// Whether the identity was made on the machine with this id.
   package func belongs(to machineID: String) -> Bool { self.machineID == machineID }
 
+  static let lostHint = "put back a copy of it; contents cannot be opened without it"
+
   /// Reads the file at `path`, or `nil` when there is none.
   static func read(_ path: String) throws(KollusError) -> DeviceIdentity? {
     let bytes: [UInt8]
@@ -59,13 +61,29 @@ package struct DeviceIdentity: Sendable {
       guard try json.integer("version") == 1, let key = try json.string("key").flatMap({ Base64.decode($0) }),
         key.count == 32, let playerID = try json.string("playerID"), !playerID.isEmpty
       else { throw json.failure("a member is missing or wrong") }
-      return DeviceIdentity(
+      let identity = DeviceIdentity(
         key: SymmetricKey(bytes: key), playerID: playerID, machineID: try json.string("machineID") ?? "")
+      // Files of the first versions have no check.
+      guard try json.string("check").map({ $0 == identity.check }) ?? true else {
+        throw json.failure("its check does not fit")
+      }
+      return identity
     } catch {
       throw KollusError(
         .configuration, "the device key \(path) is damaged: \(error)",
-        hint: "put back a copy of it; contents cannot be opened without it")
+        hint: lostHint)
     }
+  }
+
+  /// Shows a damage of the file; whoever can read it can write it as well, so it needs no secret.
+  private var check: String {
+    let key = key.withBytes { bytes in Base64.encode(bytes.withUnsafeBytes { Array($0) }) }
+    return Hex.encode(SHA256.hash(Array("device 1 \(key) \(playerID) \(machineID)".utf8)).bytes.prefix(8))
+  }
+
+  /// Stands for the key in the library, so that another home's is told at once.
+  var keyCheck: [UInt8] {
+    Array(HMAC.sha256(Array("library".utf8), key: key.derived("key check")).bytes.prefix(16))
   }
 
   /// The file's bytes.
@@ -76,6 +94,7 @@ package struct DeviceIdentity: Sendable {
     writer.member("key", key.withBytes { bytes in Base64.encode(bytes.withUnsafeBytes { Array($0) }) })
     writer.member("playerID", playerID)
     writer.member("machineID", machineID)
+    writer.member("check", check)
     writer.endObject()
     return writer.bytes + [UInt8(ascii: "\n")]
   }

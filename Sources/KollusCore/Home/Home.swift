@@ -10,11 +10,11 @@ package struct Home: Sendable {
 
   package var mediaPath: String { "\(path)/media" }
   /// Stands in the folder of all media, so that an empty mount point is not taken for it.
-  private var mediaMark: String { "\(mediaPath)/.kollus" }
+  var mediaMark: String { "\(mediaPath)/.kollus" }
   var libraryPath: String { "\(path)/library.db" }
   var clockPath: String { "\(path)/clock" }
-  private var lockPath: String { "\(path)/locks" }
-  private static let identityName = "device.key"
+  var lockPath: String { "\(path)/locks" }
+  static let identityName = "device.key"
 
   /// Opens the home at `path`, making it when it is not there.
   ///
@@ -60,6 +60,7 @@ package struct Home: Sendable {
     let identity = try DeviceIdentity.made(machineID: machineID, key: home.identity.key)
     do throws(SystemError) {
       try Files.write(identity.encoded, to: "\(path)/\(identityName)")
+      try Files.write(identity.encoded, to: "\(path)/\(identityName).copy")
     } catch {
       throw KollusError(error)
     }
@@ -68,13 +69,20 @@ package struct Home: Sendable {
 
   private static func identity(in home: String, machineID: String) throws(KollusError) -> DeviceIdentity {
     let path = "\(home)/\(identityName)"
-    if let identity = try DeviceIdentity.read(path) { return identity }
+    do throws(KollusError) {
+      if let identity = try DeviceIdentity.read(path) {
+        keepCopy(of: identity, in: home)
+        return identity
+      }
+    } catch {
+      guard error.hint == DeviceIdentity.lostHint, copy(in: home) != nil else { throw error }
+      throw KollusError(error.kind, error.message, hint: copyHint)
+    }
     let identity = try DeviceIdentity.made(machineID: machineID)
     do throws(SystemError) {
-      guard try Files.information("\(home)/library.db") == nil else {
-        throw SystemError("find", path, number: ENOKEY)
-      }
+      guard !isUsed(home) else { throw SystemError("find", path, number: ENOKEY) }
       try Files.create(identity.encoded, at: path)
+      keepCopy(of: identity, in: home)
       return identity
     } catch {
       switch error.number {
@@ -85,9 +93,33 @@ package struct Home: Sendable {
     guard let identity = try DeviceIdentity.read(path) else {
       throw KollusError(
         .configuration, "the device key \(path) is missing",
-        hint: "put back a copy of it, or move \(home) away to start afresh")
+        hint: copy(in: home) == nil
+          ? "put back a copy of it, or move \(home) away to start afresh" : copyHint)
     }
     return identity
+  }
+
+  private static let copyHint = "run 'kollus doctor --fix': its second copy is whole"
+
+  /// Whether anything stands in the home that only its own key opens.
+  static func isUsed(_ home: String) -> Bool {
+    let names = (try? Files.names(in: home)) ?? []
+    let media = (try? Files.names(in: "\(home)/media")) ?? []
+    return names.contains("library.db") || names.contains("\(identityName).copy")
+      || media.contains { $0.hasSuffix(".sealed") }
+  }
+
+  /// The second copy of the device key, when it is whole.
+  static func copy(in home: String) -> DeviceIdentity? {
+    (try? DeviceIdentity.read("\(home)/\(identityName).copy")).flatMap { $0 }
+  }
+
+  /// Without its key a home is lost, so there are two copies; one that is there already is left alone.
+  static func keepCopy(of identity: DeviceIdentity, in home: String) {
+    let path = "\(home)/\(identityName).copy"
+    // The copy is for bad days: not having it costs nothing today.
+    guard (try? Files.information(path)) == .some(nil) else { return }
+    try? Files.create(identity.encoded, at: path)
   }
 }
 

@@ -74,6 +74,10 @@ package struct Content: Sendable, Equatable {
   package init(mediaContentKey: String) { self.mediaContentKey = mediaContentKey }
 
   package var isDownloaded: Bool { state == .ready }
+  /// Whether it was ready until damage was found.
+  package var isDamaged: Bool {
+    state == .failed && failure?.code == KollusCode.damaged && downloadedTime > 0
+  }
   /// Whether a file of it is to be expected among the media.
   var holdsFile: Bool { isDownloaded || downloadSize > 0 }
   /// Bytes held of a download that stands still (`downloadStopSize`).

@@ -91,13 +91,14 @@ extension Library {
 
   /// Stored bytes were found damaged: not ready until the segments concerned are fetched again.
   func setDamaged(_ id: Int64, holding size: Int64, _ failure: KollusError) async throws {
+    let time = Int64(now())
     try await record(.durable) { db throws(SQLiteError) in
       try db.execute(
         """
         UPDATE content SET state = 'failed', download_size = ?, error_kind = ?, error_code = ?,
-        error_message = ?, file_stamp = 0 WHERE id = ?
+        error_message = ?, file_stamp = 0, verified_time = ? WHERE id = ?
         """, .integer(size), .text(failure.kind.rawValue), .integer(Int64(failure.code)),
-        .text(failure.message), .integer(id))
+        .text(failure.message), .integer(time), .integer(id))
     }
   }
 
@@ -143,14 +144,23 @@ extension Library {
     }
   }
 
-  /// A check found a content sound that had been taken for damaged.
+  /// A check of all bytes found a content sound, whatever it was taken for before.
   func setSound(_ id: Int64, stamp: Int64) async throws {
+    let time = Int64(now())
     try await record(.durable) { db throws(SQLiteError) in
       try db.execute(
         """
-        UPDATE content SET state = 'ready', download_size = file_size, file_stamp = ?, error_kind = NULL,
-        error_code = NULL, error_message = NULL WHERE id = ?
-        """, .integer(stamp), .integer(id))
+        UPDATE content SET state = 'ready', download_size = file_size, file_stamp = ?, verified_time = ?,
+        error_kind = NULL, error_code = NULL, error_message = NULL WHERE id = ?
+        """, .integer(stamp), .integer(time), .integer(id))
+    }
+  }
+
+  /// All bytes of a ready content were checked.
+  func setVerified(_ id: Int64) async throws {
+    let time = Int64(now())
+    try await record { db throws(SQLiteError) in
+      try db.execute("UPDATE content SET verified_time = ? WHERE id = ?", .integer(time), .integer(id))
     }
   }
 
@@ -162,7 +172,7 @@ extension Library {
 }
 
 extension Connection {
-  fileprivate borrowing func upsert(_ content: Content) throws(SQLiteError) {
+  borrowing func upsert(_ content: Content) throws(SQLiteError) {
     try withStatement(
       """
       INSERT INTO content (
@@ -201,7 +211,7 @@ extension Connection {
     }
   }
 
-  fileprivate borrowing func identifier(of mediaContentKey: String) throws(SQLiteError) -> Int64 {
+  borrowing func identifier(of mediaContentKey: String) throws(SQLiteError) -> Int64 {
     try withStatement("SELECT id FROM content WHERE mck = ?") { row throws(SQLiteError) in
       try row.bind([.text(mediaContentKey)])
       return try row.step() ? row.integer(at: 0) : 0

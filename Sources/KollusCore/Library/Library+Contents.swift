@@ -1,5 +1,6 @@
 import CurlKit
 import SQLiteKit
+import SystemKit
 
 extension Library {
   /// Which contents a list shows, and in which order.
@@ -126,9 +127,10 @@ extension Library {
     }
   }
 
-  /// Keys of all contents that are ready or known to be damaged.
+  /// Keys of all contents that are ready or known to be damaged, those first whose last check is the longest ago.
   package func keysToVerify() throws(KollusError) -> [String] {
-    let sql = "SELECT mck FROM content WHERE state = 'ready' OR error_code = ? ORDER BY id"
+    let sql =
+      "SELECT mck FROM content WHERE state = 'ready' OR (state = 'failed' AND error_code = ?) ORDER BY verified_time, id"
     do throws(SQLiteError) {
       return try db.withStatement(sql) { row throws(SQLiteError) in
         try row.bind([.integer(Int64(KollusCode.damaged))])
@@ -152,6 +154,27 @@ extension Library {
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
+  }
+
+  /// Ready contents, with a file among `names`, whose file was changed since it was checked.
+  func touchedContents(among names: Set<String>) throws(KollusError) -> [Content] {
+    var keys: [String] = []
+    let sql = "SELECT mck, file_name, file_stamp FROM content WHERE state = 'ready'"
+    do throws(SQLiteError) {
+      try db.withStatement(sql) { row throws(SQLiteError) in
+        while try row.step() {
+          let name = row.text(at: 1) ?? ""
+          // What cannot be examined is looked at by whoever uses it.
+          guard let file = try? Files.information("\(home.mediaPath)/\(name)", followsLinks: false) else { continue }
+          if file.modified != row.integer(at: 2) { keys.append(row.text(at: 0) ?? "") }
+        }
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+    var found: [Content] = []
+    for key in keys { if let content = try content(key) { found.append(content) } }
+    return found
   }
 
   /// Ready contents whose file name is not among `names`.
@@ -294,12 +317,14 @@ extension Content {
       && notBefore >= 0 && (1...1 << 47).contains(id)
   }
 
+  static let rowDamage = "its row in the library is damaged"
+
   /// Such a row is shown, never believed.
   private mutating func takeAsDamaged() {
     (fileSize, downloadSize, downloadedTime, duration, position) = (0, 0, 0, 0, 0)
     (naturalWidth, naturalHeight, notBefore, state) = (0, 0, 0, .failed)
     failure = KollusError(
-      .badData, code: KollusCode.damaged, "its row in the library is damaged",
-      hint: "remove it and download it again", mediaContentKey: mediaContentKey)
+      .badData, code: KollusCode.damaged, Self.rowDamage,
+      hint: "run 'kollus doctor --fix', or remove it and download it again", mediaContentKey: mediaContentKey)
   }
 }

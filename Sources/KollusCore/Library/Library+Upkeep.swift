@@ -12,11 +12,38 @@ extension Library {
       try home.destroyMedia(of: key)
     }
     try await restoreMissing(among: Set(names))
+    try await recheckTouched(among: Set(names), sink)
     let gone = try readyContents(outside: Set(names))
     guard !gone.isEmpty else { return }
     try await setMissing(gone.map(\.id))
     for content in gone {
       sink.emit(.note(.missing, mediaContentKey: content.key, message: "its file is gone; download it again"))
+    }
+  }
+
+  /// Bytes of touched files that are read at once; more is left to `verify`.
+  private static let recheckLimit: Int64 = 1 << 30
+
+  /// Reads ready contents whose file was changed since it was checked: what it is now decides.
+  private func recheckTouched(among names: Set<String>, _ sink: any EventSink) async throws {
+    var room = Self.recheckLimit
+    for content in try touchedContents(among: names) {
+      let key = content.mediaContentKey
+      guard content.fileSize <= room else {
+        sink.emit(
+          .note(
+            .warning, mediaContentKey: key,
+            message: "its file was changed since it was checked; 'kollus verify' reads it"))
+        continue
+      }
+      room -= content.fileSize
+      do {
+        _ = try await verify(content, sink)
+      } catch let error as KollusError where error.kind != .interrupted && error.kind != .tryLater {
+        sink.emit(.note(.damaged, mediaContentKey: key, message: error.message))
+      } catch let error as KollusError where error.kind == .tryLater {
+        // Whoever works on it will tell.
+      }
     }
   }
 
@@ -37,10 +64,7 @@ extension Library {
   package func remove(_ content: Content, _ sink: any EventSink) async throws {
     let key = content.mediaContentKey
     guard let lock = try home.lock(content: content.id) else {
-      throw KollusError(
-        .tryLater, "another process works on this content",
-        hint: "end it, or wait for it, and run the command again"
-      ).of(key)
+      throw Self.busy.of(key)
     }
     defer { withExtendedLifetime(lock) {} }
     // On a disk that is not mounted its key could not be destroyed.
@@ -51,6 +75,14 @@ extension Library {
     try await delete(content.id)
     sink.emit(.note(.removed, mediaContentKey: key, message: content.title))
   }
+
+  static let busy = KollusError(
+    .tryLater, "another process works on this content",
+    hint: "end it, or wait for it, and run the command again")
+
+  /// The way out of damage.
+  package static let repairHint =
+    "run 'kollus verify --repair' or 'kollus download' for it: only the damaged segments are fetched"
 
   /// What a check of stored bytes found.
   package struct Soundness: Sendable {
@@ -67,7 +99,7 @@ extension Library {
     _ content: Content, isLocked: Bool = false, _ sink: any EventSink
   ) async throws -> Soundness {
     let key = content.mediaContentKey
-    guard content.isDownloaded || content.failure?.code == KollusCode.damaged else {
+    guard content.isDownloaded || content.isDamaged else {
       throw KollusError(
         .badData, code: KollusCode.notComplete, "the content is not downloaded (\(content.state.rawValue))",
         hint: "download it first"
@@ -75,9 +107,7 @@ extension Library {
     }
     let lock = isLocked ? nil : try home.lock(content: content.id)
     guard isLocked || lock != nil else {
-      throw KollusError(
-        .tryLater, "another process works on this content", hint: "wait for it and run the command again"
-      ).of(key)
+      throw Self.busy.of(key)
     }
     defer { withExtendedLifetime(lock) {} }
     let file: SealedFile
@@ -91,7 +121,7 @@ extension Library {
     guard scan.damaged.isEmpty else {
       let error = KollusError(
         .badData, code: KollusCode.damaged, SegmentScan.text(of: scan.damaged),
-        hint: "run 'kollus download' for it: only the damaged segments are fetched")
+        hint: Self.repairHint)
       try await setDamaged(content.id, holding: scan.size(file.layout), error)
       sink.emit(.note(.damaged, mediaContentKey: key, message: error.message))
       return Soundness(segments: file.layout.segmentCount, damaged: scan.damaged)
@@ -102,7 +132,11 @@ extension Library {
     } catch {
       throw KollusError(error, code: KollusCode.readFile)
     }
-    if !content.isDownloaded || content.fileStamp != stamp { try await setSound(content.id, stamp: stamp) }
+    if !content.isDownloaded || content.fileStamp != stamp {
+      try await setSound(content.id, stamp: stamp)
+    } else {
+      try await setVerified(content.id)
+    }
     return Soundness(segments: file.layout.segmentCount, damaged: [])
   }
 

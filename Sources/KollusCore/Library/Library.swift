@@ -42,6 +42,8 @@ package actor Library {
   package nonisolated let home: Home
   /// The device clock, in seconds since 1970.
   package nonisolated let now: @Sendable () -> Double
+  /// What was found again when the library was opened and had been lost; `nil` otherwise.
+  package nonisolated let recovery: Recovery?
   private nonisolated let executor: QueueExecutor
   /// Changes that only need to survive the process, and those that wait for the disk.
   private var quick = Queue(interval: .milliseconds(4))
@@ -54,18 +56,24 @@ package actor Library {
   {
     (self.home, self.now) = (home, now)
     executor = QueueExecutor(label: "kollus.library")
-    db = try Self.open(home)
+    var recovery: Recovery?
+    db = try Self.open(home, &recovery)
+    self.recovery = recovery
   }
 
-  private static func open(_ home: Home) throws(KollusError) -> Connection {
+  private static func open(_ home: Home, _ recovery: inout Recovery?) throws(KollusError) -> Connection {
     do {
       try Files.makeFolder(home.path)
-      // Made with its mode before SQLite sees it; the log files take theirs from it.
-      _ = try File(home.libraryPath, O_RDWR | O_CREAT)
       let lock = try waitForSetup(home)
       defer { withExtendedLifetime(lock) {} }
+      // Made with its mode before SQLite sees it; the log files take theirs from it.
+      if try Files.information(home.libraryPath).map({ $0.size == 0 }) ?? true {
+        _ = try File(home.libraryPath, O_RDWR | O_CREAT)
+        try home.keepStrayLog()
+      }
       let db = try connect(home)
       try Schema.migrator.migrate(db)
+      recovery = try db.settle(in: home).flatMap { $0.isEmpty ? nil : $0 }
       makeBallast(home)
       return db
     } catch let error as Migrator.NewerSchema {

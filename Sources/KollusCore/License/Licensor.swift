@@ -45,7 +45,8 @@ struct Licensor: Sendable {
 
   func item(_ kind: DRMItem.Kind, _ content: Content) -> DRMItem {
     DRMItem(
-      kind: kind, mediaContentKey: content.mediaContentKey, clientUserID: content.clientUserID,
+      kind: kind, mediaContentKey: content.mediaContentKey,
+      clientUserID: content.clientUserID.isEmpty ? settings.cuid ?? "" : content.clientUserID,
       playerID: library.home.identity.playerID, deviceName: Self.deviceName, userValues: content.userValues,
       localTime: Int64(library.now()))
   }
@@ -214,6 +215,12 @@ extension Home {
     } catch {
       throw KollusError(error).of(mediaContentKey)
     }
+  }
+
+  /// The number of the last licence in a content's file: 0 when it never held one, `nil` when it cannot be told.
+  func fileGeneration(of mediaContentKey: String) -> Int64? {
+    // What cannot be read is not trusted.
+    (try? GenerationSlot.read(mediaPath(of: mediaContentKey), key: identity.generationKey)) ?? nil
   }
 
   /// Writes the number of a licence into the media file; a file that is gone has none to keep.

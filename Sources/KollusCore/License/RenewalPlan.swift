@@ -65,8 +65,7 @@ extension Library {
 
   /// The number of the last licence in a content's file; `nil` when it cannot be told.
   nonisolated func fileGeneration(of mediaContentKey: String) -> Int64? {
-    // What cannot be read is not trusted.
-    (try? GenerationSlot.read(home.mediaPath(of: mediaContentKey), key: home.identity.generationKey)) ?? nil
+    home.fileGeneration(of: mediaContentKey)
   }
 
   /// Why `scope` means this subject; `nil` when it does not.

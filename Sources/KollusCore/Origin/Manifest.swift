@@ -43,6 +43,14 @@ package struct Manifest: Sendable, Equatable {
   /// The manifest's own text without its segment digests, kept for what later steps read of it.
   package var text: String
 
+  /// The custom key of the content's channel, which names the security key of its callback's answers.
+  var customKey: String? {
+    // It was checked when the manifest was read.
+    guard let json = try? JSON(parsing: text, limits: JSON.Limits(bytes: 1 << 24, depth: 33, values: 500_016))
+    else { return nil }
+    return (try? json.object("channel")?.string("customKey")).flatMap { $0 }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   /// Largest manifest answer, in bytes.
   package static let sizeLimit = 8 << 20
   /// Longest text member, in bytes.

@@ -1,0 +1,87 @@
+import SystemKit
+
+/// Sealed files and the rows that name them.
+extension Doctor {
+  func checkMedia(_ library: Library) async {
+    let home = library.home
+    do {
+      guard home.hasMedia else {
+        if try await library.hasReadyContents() { await problem(Finding(.media, home.mediaMissing)) }
+        return
+      }
+      if !SealedFile.exists(home.mediaMark) {
+        await problem(Finding(.media, .problem, "the mark in \(home.mediaPath) is gone"), fix: "make it anew") {
+          try home.makeMedia()
+        }
+      }
+      try await library.tidy(sink)
+      await clearLeftovers(home)
+      try await checkOrphans(library)
+      try await checkRows(library)
+      try await checkDamaged(library)
+      let missing = try await library.count(.missing)
+      if missing > 0 {
+        notice(
+          .media, "\(missing) contents have lost their files",
+          hint: "'kollus list --state missing' names them; 'kollus download' fetches them again")
+      }
+      fine(.media, "\(try await library.count(.ready)) contents are ready")
+    } catch {
+      await problem(Finding(.media, KollusError(any: error)))
+    }
+  }
+
+  private func clearLeftovers(_ home: Home) async {
+    // A download that runs at this moment may be about to use its own.
+    let names = ((try? Files.names(in: home.mediaPath)) ?? []).filter { name in
+      guard name.hasSuffix(".tmp") || name.hasSuffix(".new") else { return false }
+      let modified = (try? Files.information("\(home.mediaPath)/\(name)")).flatMap { $0 }?.modified ?? .max
+      return Int64(now()) - modified / 1_000_000_000 > 3_600
+    }
+    guard !names.isEmpty else { return }
+    await problem(
+      Finding(.media, .problem, "\(names.count) media files were left half written"), fix: "set them aside"
+    ) { try setAside(names, in: home.mediaPath) }
+  }
+
+  /// Sealed files that no row names.
+  private func checkOrphans(_ library: Library) async throws {
+    let orphans = try await library.orphans()
+    guard !orphans.isEmpty else { return }
+    var finding = Finding(.media, .problem, "\(orphans.count) sealed files are in no row of the library")
+    finding.kind = .badData
+    await problem(finding, fix: "list the contents that they know; set aside what cannot be opened") {
+      let found = try await library.adoptFiles()
+      sink.emit(.note(.recovered, mediaContentKey: nil, message: "\(found.contents) contents"))
+      if !found.unreadable.isEmpty { try setAside(found.unreadable, in: library.home.mediaPath) }
+    }
+  }
+
+  /// Rows that hold what this program never writes, while their files know better.
+  private func checkRows(_ library: Library) async throws {
+    for key in try await library.damagedRows() {
+      var finding = Finding(.library, .problem, "the row of a content is damaged")
+      (finding.kind, finding.mediaContentKey) = (.badData, key)
+      await problem(finding, fix: "take what its sealed file knows") { try await library.restoreRow(of: key) }
+    }
+  }
+
+  /// Contents that were ready until damage was found.
+  private func checkDamaged(_ library: Library) async throws {
+    let damaged = try await library.damagedContents()
+    guard !damaged.isEmpty else { return }
+    var downloader: Downloader?
+    if fixes, case .success(let settings) = settings {
+      downloader = try Downloader(home: library.home, library: library, settings: settings, sink: sink)
+    }
+    defer { downloader?.close() }
+    for content in damaged {
+      try Task.checkCancellation()
+      var finding = Finding(.media, .problem, content.failure?.message ?? "damaged", hint: Library.repairHint)
+      (finding.kind, finding.mediaContentKey) = (.badData, content.mediaContentKey)
+      await problem(finding, fix: "fetch again what is damaged", downloader.map { downloader in
+        { _ = try await downloader.repair(content) }
+      })
+    }
+  }
+}

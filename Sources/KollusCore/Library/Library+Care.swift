@@ -1,0 +1,169 @@
+import SQLiteKit
+import SealKit
+import SystemKit
+
+/// What the doctor asks of the library.
+extension Library {
+  /// How many contents are in a state.
+  func count(_ state: Content.State) throws(KollusError) -> Int {
+    Int(clamping: try numbers("SELECT count(*) FROM content WHERE state = ?", .text(state.rawValue)).first ?? 0)
+  }
+
+  /// Contents that were ready until damage was found.
+  func damagedContents() throws(KollusError) -> [Content] {
+    var selection = Selection()
+    selection.states = [.failed]
+    return try contents(selection).filter(\.isDamaged)
+  }
+
+  /// Whether any licence has a date, so that the clock matters.
+  func hasDatedLicences() throws(KollusError) -> Bool {
+    try !numbers("SELECT 1 FROM licence WHERE expiration_date > 0 OR check_expiration_date > 0 LIMIT 1").isEmpty
+  }
+
+  // MARK: Files and rows
+
+  /// Names of sealed files that no row names.
+  func orphans() throws(KollusError) -> [String] {
+    let known = Set(try texts("SELECT file_name FROM content"))
+    do throws(SystemError) {
+      return try Files.names(in: home.mediaPath).filter { $0.hasSuffix(".sealed") && !known.contains($0) }
+    } catch {
+      throw KollusError(error, code: KollusCode.readFile)
+    }
+  }
+
+  /// Lists the contents of all sealed files that no row names.
+  func adoptFiles() async throws -> Recovery {
+    let home = home
+    let found = try await record(.durable) { db throws(SQLiteError) -> Result<Recovery, KollusError> in
+      do throws(KollusError) { return .success(try db.adoptFiles(in: home)) } catch { return .failure(error) }
+    }
+    return try found.get()
+  }
+
+  /// Keys of contents whose rows hold what this program never writes, or do not fit files that fit what the origin said.
+  func damagedRows() throws(KollusError) -> [String] {
+    var selection = Selection()
+    selection.states = Set(Content.State.allCases)
+    var keys: [String] = []
+    for content in try contents(selection) {
+      if content.failure?.message == Content.rowDamage { keys.append(content.mediaContentKey) }
+      if content.isDamaged, let file = try? file(of: content), !fits(content, file), try isOrigin(file, of: content) {
+        keys.append(content.mediaContentKey)
+      }
+    }
+    return keys
+  }
+
+  private func file(of content: Content) throws(KollusError) -> SealedFile? {
+    let key = content.mediaContentKey
+    guard let file = try SealedFile.open(home.mediaPath(of: key), deviceKey: home.identity.key, heals: false),
+      file.mediaContentKey.isExactly(key)
+    else { return nil }
+    return file
+  }
+
+  private func fits(_ content: Content, _ file: SealedFile) -> Bool {
+    file.layout.size == content.fileSize && file.about.identity == content.identity
+  }
+
+  /// Whether the file is of the object that the origin named, as that is stored sealed.
+  private func isOrigin(_ file: SealedFile, of content: Content) throws(KollusError) -> Bool {
+    try source(of: content.id).flatMap {
+      Source(opening: $0, of: content.mediaContentKey, key: home.identity.key)
+    }?.manifest.media.identity == file.about.identity
+  }
+
+  /// Makes the row of a content what its sealed file says; licence, folder and reports are left alone.
+  ///
+  /// Throws `badData` when the file does not help.
+  func restoreRow(of key: String) async throws {
+    guard let content = try content(key), let file = try file(of: content), let told = file.about.content else {
+      throw KollusError(
+        .badData, code: KollusCode.damaged, "its sealed file cannot be opened",
+        hint: "remove it and download it again", mediaContentKey: key)
+    }
+    let held = try file.heldSize()
+    let (size, isWhole, modified) = (file.layout.size, held == file.layout.size, try file.information().modified)
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE content SET file_size = ?2, media_identity = ?3, state = ?4, download_size = ?5, downloaded_time = ?6,
+        duration = ?7, natural_width = ?8, natural_height = ?9, position = 0, not_before = 0, file_stamp = 0,
+        error_kind = NULL, error_code = NULL, error_message = NULL WHERE mck = ?1
+        """, .text(key), .integer(size), .text(told.identity), .text(isWhole ? "ready" : "registered"),
+        .integer(held), .integer(isWhole ? modified / 1_000_000_000 : 0), .real(told.duration),
+        .integer(told.naturalWidth), .integer(told.naturalHeight))
+    }
+    // Only now is it read: a stamp of 0 fits no file.
+    if isWhole, let content = try self.content(key) { _ = try await verify(content, SilentSink()) }
+  }
+
+  // MARK: Servers
+
+  /// Addresses of DRM callbacks.
+  func callbacks(limit: Int) throws(KollusError) -> [String] {
+    try texts("SELECT DISTINCT drm_callback FROM content WHERE drm_callback <> '' ORDER BY 1 LIMIT ?", .integer(Int64(limit)))
+  }
+
+  /// Addresses to which reports wait to be sent.
+  func receivers(limit: Int) throws(KollusError) -> [String] {
+    try texts("SELECT DISTINCT url FROM report WHERE state = 'pending' ORDER BY 1 LIMIT ?", .integer(Int64(limit)))
+  }
+
+  /// The custom keys that the channels of some contents name, one for each DRM callback.
+  func customKeys(limit: Int) throws(KollusError) -> [String] {
+    let ids = try numbers(
+      "SELECT min(id) FROM content WHERE drm_callback <> '' GROUP BY drm_callback LIMIT ?", .integer(Int64(limit)))
+    var names: Set<String> = []
+    for id in ids {
+      guard let key = try texts("SELECT mck FROM content WHERE id = ?", .integer(id)).first,
+        let source = try source(of: id).flatMap({ Source(opening: $0, of: key, key: home.identity.key) }),
+        let name = source.manifest.customKey
+      else { continue }
+      names.insert(name)
+    }
+    return names.sorted()
+  }
+
+  /// The last answer of a callback that was not signed as it must be.
+  func distrustedAnswer() throws(KollusError) -> KollusError? {
+    let sql = """
+      SELECT mck FROM exchange JOIN content ON content.id = content_id WHERE error_code = ? AND asked_at =
+      (SELECT max(asked_at) FROM exchange) LIMIT 1
+      """
+    guard let key = try texts(sql, .integer(Int64(KollusCode.answerUntrusted))).first,
+      let content = try content(key)
+    else { return nil }
+    return try lastExchange(of: content.id)?.error?.of(key)
+  }
+
+  // MARK: Columns
+
+  private func texts(_ sql: String, _ values: Value...) throws(KollusError) -> [String] {
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind(values)
+        var found: [String] = []
+        while try row.step() { found.append(row.text(at: 0) ?? "") }
+        return found
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  private func numbers(_ sql: String, _ values: Value...) throws(KollusError) -> [Int64] {
+    do throws(SQLiteError) {
+      return try db.withStatement(sql) { row throws(SQLiteError) in
+        try row.bind(values)
+        var found: [Int64] = []
+        while try row.step() { found.append(row.integer(at: 0)) }
+        return found
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+}
