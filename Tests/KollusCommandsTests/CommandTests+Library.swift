@@ -185,7 +185,8 @@ extension CommandTests {
     #expect(try run.failures.map { try $0.integer("status") } == [65])
     let plain = await stage.run("verify", "a").expect(65)
     #expect(
-      plain.errors.hasPrefix("error: a: 1 of 1 segments are damaged (-8646)\nhint: run 'kollus verify --repair'"))
+      plain.errors.hasPrefix(
+        "error: a: 1 of 1 segments are damaged (-8646)\nhint: run 'kollus verify --repair'"))
     // Found damaged, it is out of use until it is fetched again.
     await stage.run("export", "a", "-o", TemporaryDirectory.path + "/x").expect(65)
     await stage.run("download", "a").expect(0)

@@ -35,7 +35,8 @@ import Testing
   /// The layout of the stored file, which a damage must not keep from being told.
   private func layout() throws -> SealedLayout {
     let path = try bench.mediaFile()
-    let boxLength = Int(try File(path, O_RDONLY).read(4, at: 20).reversed().reduce(0) { $0 << 8 | UInt64($1) })
+    let boxLength = Int(
+      try File(path, O_RDONLY).read(4, at: 20).reversed().reduce(0) { $0 << 8 | UInt64($1) })
     return SealedLayout(descriptionLength: boxLength, segmentSize: Self.segment, size: Int64(bytes.count))
   }
 
@@ -60,7 +61,9 @@ import Testing
     #expect(bench.kinds == [1, 2])
   }
 
-  enum Place: CaseIterable { case bytes, lastBytes, nonce, tag, record, header, identifier, description, slot, copy }
+  enum Place: CaseIterable {
+    case bytes, lastBytes, nonce, tag, record, header, identifier, description, slot, copy
+  }
 
   private func offset(_ place: Place, _ layout: SealedLayout) -> Int64 {
     let trailer = layout.slotOffset(3) + Int64(layout.slotLength(3) - 4_096)

@@ -36,7 +36,8 @@ enum CoreStage {
   ) throws -> SealedFile {
     let file = try SealedFile.create(
       at: path,
-      SealedDescription(mediaContentKey: mediaContentKey, manifest: "{\"title\":\"a title that is a secret\"}"),
+      SealedDescription(
+        mediaContentKey: mediaContentKey, manifest: "{\"title\":\"a title that is a secret\"}"),
       segmentSize: segmentSize, size: Int64(plain.count), deviceKey: deviceKey, isLarge: isLarge)
     let source = try source ?? SegmentSource(address("https://h/x"), validator: nil)
     for index in 0..<file.layout.segmentCount {

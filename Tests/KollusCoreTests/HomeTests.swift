@@ -26,7 +26,7 @@ import Testing
     #expect(bytes(made).count == 32)
     #expect(try Files.information(path)?.mode == 0o700)
     #expect(try Files.information(path + "/device.key")?.mode == 0o600)
-    #expect(try Files.names(in: path) .sorted() == ["device.key", "device.key.copy"])
+    #expect(try Files.names(in: path).sorted() == ["device.key", "device.key.copy"])
     let other = try Home(opening: path + "2", machineID: "machine")
     #expect(bytes(other) != bytes(made))
     #expect(other.identity.playerID != made.identity.playerID)

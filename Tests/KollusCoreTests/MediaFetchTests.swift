@@ -16,7 +16,8 @@ import Testing
   ) throws -> (MediaFetch, TransferEngine) {
     let engine = try TransferEngine()
     let file = try SealedFile.create(
-      at: TemporaryDirectory.path + "/media.sealed", SealedDescription(mediaContentKey: "mck", manifest: "{}"),
+      at: TemporaryDirectory.path + "/media.sealed",
+      SealedDescription(mediaContentKey: "mck", manifest: "{}"),
       segmentSize: Self.segment, size: Int64(plain.count), deviceKey: CoreStage.key, isLarge: false)
     let segments = stride(from: 0, to: plain.count, by: Self.segment).map {
       SHA256.hash(Array(plain[$0..<min($0 + Self.segment, plain.count)]))

@@ -94,7 +94,8 @@ import Testing
     #expect(error?.code == KollusCode.damaged)
   }
 
-  @Test(arguments: [0, 12, 50, 90] as [Int64]) func `a bit flipped in the description costs nothing, in the copy as well it closes the file`(
+  @Test(arguments: [0, 12, 50, 90] as [Int64])
+  func `a bit flipped in the description costs nothing, in the copy as well it closes the file`(
     _ offset: Int64
   ) throws {
     let layout = try CoreStage.sealedFile(at: path, plain: randomBytes(100)).layout

@@ -7,7 +7,8 @@ import TerminalKit
 
 /// `kollus doctor`: looks the home over, and with `--fix` puts right what can be.
 struct DoctorCommand: Command {
-  static let fix = Input<Bool>.flag("fix", help: "Put right what can be; what is replaced is kept in 'aside' folders.")
+  static let fix = Input<Bool>.flag(
+    "fix", help: "Put right what can be; what is replaced is kept in 'aside' folders.")
   static let spec = CommandSpec(
     "doctor", "Check the home, its library, files, clock, configuration and servers.",
     discussion: """
@@ -36,7 +37,11 @@ struct DoctorCommand: Command {
           tally.add(KollusError(finding.kind, finding.message))
         }
       }
-      if session.common.json { array.append { Self.write(finding, to: &$0) } } else { Self.show(finding, session) }
+      if session.common.json {
+        array.append { Self.write(finding, to: &$0) }
+      } else {
+        Self.show(finding, session)
+      }
     }
     do {
       try await doctor.run()
@@ -46,7 +51,9 @@ struct DoctorCommand: Command {
     }
     if session.common.json { array.end() }
     let open = tally.withLock { $0 }
-    if open.count > 0 { session.say("\(open.count) problems are left") } else { session.say("all is well") }
+    session.say(
+      open.count == 0
+        ? "all is well" : open.count == 1 ? "1 problem is left" : "\(open.count) problems are left")
     return open.count > 0 ? open.status : ExitStatus.done
   }
 
@@ -56,7 +63,9 @@ struct DoctorCommand: Command {
     var text =
       "\(word(finding).padded(toWidth: 9))\(finding.check.rawValue.padded(toWidth: 11))\(item)\(finding.message.withoutTokens.terminalSafe)\n"
     if let fix = finding.fix { text += "         \(finding.isFixed ? "done" : "--fix"): \(fix)\n" }
-    if let hint = finding.hint, !finding.isFixed { text += "         hint: \(hint.withoutTokens.terminalSafe)\n" }
+    if let hint = finding.hint, !finding.isFixed {
+      text += "         hint: \(hint.withoutTokens.terminalSafe)\n"
+    }
     session.show(text)
   }
 

@@ -18,7 +18,10 @@ extension Doctor {
       return nil
     }
     if found.mode & 0o077 != 0 {
-      await problem(Finding(.home, .problem, "others can look into the home \(path)"), fix: "make it the owner's alone (0700)") {
+      await problem(
+        Finding(.home, .problem, "others can look into the home \(path)"),
+        fix: "make it the owner's alone (0700)"
+      ) {
         try Files.setMode(path, 0o700)
       }
     }
@@ -37,7 +40,9 @@ extension Doctor {
 
   /// Files that a kill left half written.
   private func clearLeftovers() async {
-    let names = ((try? Files.names(in: path)) ?? []).filter { $0.hasSuffix(".tmp") || $0.hasPrefix("library.fresh.db") }
+    let names = ((try? Files.names(in: path)) ?? []).filter {
+      $0.hasSuffix(".tmp") || $0.hasPrefix("library.fresh.db")
+    }
     guard !names.isEmpty else { return }
     await problem(
       Finding(.home, .problem, "\(names.count) files were left half written"), fix: "set them aside"
@@ -79,11 +84,20 @@ extension Doctor {
   }
 
   private func checkCopy(_ copy: DeviceIdentity?, of identity: DeviceIdentity) async {
-    guard copy?.encoded != identity.encoded else { return fine(.key, "the device key and its copy are whole") }
-    await problem(
-      Finding(.key, .problem, "the second copy of the device key is \(copy == nil ? "gone or damaged" : "another one")"),
-      fix: "make it anew from the first"
-    ) {
+    if copy?.encoded == identity.encoded { return fine(.key, "the device key and its copy are whole") }
+    // Of two keys that are whole the library knows which is the right one.
+    guard copy == nil else { return }
+    await remakeCopy(of: identity, because: "the second copy of the device key is gone or damaged")
+  }
+
+  /// The library fits this key, so a second copy that is another one's is of no use.
+  func settleCopy(of identity: DeviceIdentity) async {
+    guard let copy = Home.copy(in: path), copy.encoded != identity.encoded else { return }
+    await remakeCopy(of: identity, because: "the second copy of the device key is another one")
+  }
+
+  private func remakeCopy(of identity: DeviceIdentity, because what: String) async {
+    await problem(Finding(.key, .problem, what), fix: "make it anew from the first") {
       if SealedFile.exists("\(path)/\(copyName)") { try setAside([copyName], in: path) }
       Home.keepCopy(of: identity, in: path)
       guard Home.copy(in: path) != nil else {

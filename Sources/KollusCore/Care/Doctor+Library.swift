@@ -23,7 +23,8 @@ extension Doctor {
       ) {
         let found = try Library(home, now: now)
         library.withLock { $0 = found }
-        sink.emit(.note(.recovered, mediaContentKey: nil, message: "\(found.recovery?.contents ?? 0) contents"))
+        sink.emit(
+          .note(.recovered, mediaContentKey: nil, message: "\(found.recovery?.contents ?? 0) contents"))
       }
       return library.withLock { $0 }
     }
@@ -35,7 +36,9 @@ extension Doctor {
       var finding = Finding(.library, error)
       finding.hint = "without --fix nothing is changed; a copy of yesterday may hold more"
       let isDone = await problem(
-        finding, fix: "save what reads into a new library, list again what the sealed files know; the damaged one is kept"
+        finding,
+        fix:
+          "save what reads into a new library, list again what the sealed files know; the damaged one is kept"
       ) {
         let salvage = try salvage(home)
         sink.emit(.note(.recovered, mediaContentKey: nil, message: Self.text(of: salvage)))
@@ -69,7 +72,8 @@ extension Doctor {
   private static func text(of salvage: Salvage) -> String {
     let rows = salvage.rows.map { "\($0.count) of \($0.table)" }.joined(separator: ", ")
     let found = salvage.recovery.contents
-    return "rows saved: \(rows.isEmpty ? "none" : rows); \(found) contents found again from their files; the damaged library is in \(salvage.aside)"
+    return
+      "rows saved: \(rows.isEmpty ? "none" : rows); \(found) contents found again from their files; the damaged library is in \(salvage.aside)"
   }
 
   // MARK: Soundness
@@ -102,12 +106,18 @@ extension Doctor {
 
   /// The home with the key that the library was made under, which its second copy may be.
   private func fittingHome(_ home: Home, _ check: [UInt8]?) async -> Home? {
-    guard let check, check != home.identity.keyCheck else { return home }
+    guard let check else { return home }
+    guard check != home.identity.keyCheck else {
+      await settleCopy(of: home.identity)
+      return home
+    }
     guard let copy = Home.copy(in: path), copy.keyCheck == check else {
       await problem(Finding(.key, Library.foreignKey(home)))
       return nil
     }
-    let isDone = await problem(Finding(.key, Library.foreignKey(home)), fix: "take the second copy, which is the right one") {
+    let isDone = await problem(
+      Finding(.key, Library.foreignKey(home)), fix: "take the second copy, which is the right one"
+    ) {
       try setAside([Home.identityName], in: path)
       try Files.write(copy.encoded, to: "\(path)/\(Home.identityName)")
     }
@@ -119,7 +129,8 @@ extension Doctor {
     let log = "\(home.libraryPath)-shm"
     // SQLite holds a lock there as long as a database is open.
     if try Files.information(log) != nil, try ByteLock(path: log, offset: 128) == nil {
-      throw KollusError(.tryLater, "another process has the library open", hint: "end it and run the command again")
+      throw KollusError(
+        .tryLater, "another process has the library open", hint: "end it and run the command again")
     }
     guard let lock = try home.setupLock() else {
       throw KollusError(.tryLater, "another process sets the library up", hint: "run the command again")

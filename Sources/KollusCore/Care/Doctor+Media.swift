@@ -10,7 +10,8 @@ extension Doctor {
         return
       }
       if !SealedFile.exists(home.mediaMark) {
-        await problem(Finding(.media, .problem, "the mark in \(home.mediaPath) is gone"), fix: "make it anew") {
+        await problem(Finding(.media, .problem, "the mark in \(home.mediaPath) is gone"), fix: "make it anew")
+        {
           try home.makeMedia()
         }
       }
@@ -79,9 +80,11 @@ extension Doctor {
       try Task.checkCancellation()
       var finding = Finding(.media, .problem, content.failure?.message ?? "damaged", hint: Library.repairHint)
       (finding.kind, finding.mediaContentKey) = (.badData, content.mediaContentKey)
-      await problem(finding, fix: "fetch again what is damaged", downloader.map { downloader in
-        { _ = try await downloader.repair(content) }
-      })
+      await problem(
+        finding, fix: "fetch again what is damaged",
+        downloader.map { downloader in
+          { _ = try await downloader.repair(content) }
+        })
     }
   }
 }

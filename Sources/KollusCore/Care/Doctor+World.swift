@@ -13,14 +13,17 @@ extension Doctor {
       guard let ledger = try await library.ledger() else {
         if try await library.hasDatedLicences() {
           var finding = Finding(
-            .clock, .problem, "the record of the time last seen is gone or was changed: licences with a date are refused",
+            .clock, .problem,
+            "the record of the time last seen is gone or was changed: licences with a date are refused",
             hint: Licence.renewHint)
           finding.kind = .licence
           await problem(finding)
         }
         return
       }
-      guard case .setBack(let seconds) = ledger.read(device) else { return fine(.clock, WallClock.text(device)) }
+      guard case .setBack(let seconds) = ledger.read(device) else {
+        return fine(.clock, WallClock.text(device))
+      }
       var finding = Finding(
         .clock, .problem, "the clock of this machine is \(seconds / 60) min behind a time already seen",
         hint: "set the clock, or run 'kollus renew' while the network is there")
@@ -35,7 +38,8 @@ extension Doctor {
     do {
       let backlog = try await library.backlog()
       if backlog.aside > 0 {
-        notice(.reports, "\(backlog.aside) reports were refused and set aside", hint: "'kollus lms list' says why")
+        notice(
+          .reports, "\(backlog.aside) reports were refused and set aside", hint: "'kollus lms list' says why")
       }
       if let oldest = backlog.oldest, Int64(now()) - oldest > 7 * 86_400 {
         notice(
@@ -53,7 +57,9 @@ extension Doctor {
     guard let free = try? Files.freeSpace(at: path) else { return }
     let reserve = (try? settings.get())?.reserve.bytes ?? 0
     if free < reserve {
-      notice(.space, "\(free) bytes are free, less than the reserve of \(reserve)", hint: "downloads are refused until some are freed")
+      notice(
+        .space, "\(free) bytes are free, less than the reserve of \(reserve)",
+        hint: "downloads are refused until some are freed")
     } else {
       fine(.space, "\(free >> 20) MiB are free")
     }
@@ -86,7 +92,9 @@ extension Doctor {
     let folders = (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init)
     let places = program.contains("/") ? [program] : folders.map { "\($0)/\(program)" }
     if let found = places.first(where: Files.isExecutable) { return fine(.player, found) }
-    notice(.player, "\(program) is not installed", hint: "'kollus play' needs it: apt-get install mpv, or set 'player'")
+    notice(
+      .player, "\(program) is not installed",
+      hint: "'kollus play' needs it: apt-get install mpv, or set 'player'")
   }
 
   // MARK: Servers
@@ -99,7 +107,9 @@ extension Doctor {
       // What cannot be read was told before.
       let callbacks = (try? await library.callbacks(limit: Self.endpointLimit)) ?? []
       endpoints += callbacks.map { ("the DRM callback", $0) }
-      endpoints += ((try? await library.receivers(limit: Self.endpointLimit)) ?? []).map { ("the LMS callback", $0) }
+      endpoints += ((try? await library.receivers(limit: Self.endpointLimit)) ?? []).map {
+        ("the LMS callback", $0)
+      }
       await checkKeys(library, settings)
     }
     guard !endpoints.isEmpty, let engine = try? TransferEngine.started() else { return }
@@ -136,7 +146,8 @@ extension Doctor {
     for name in names where settings.keys[name] == nil {
       await problem(
         Finding(
-          .config, .problem, "no security key is configured for the custom key \(name.jsonQuoted)", hint: SecurityKeys.hint))
+          .config, .problem, "no security key is configured for the custom key \(name.jsonQuoted)",
+          hint: SecurityKeys.hint))
     }
     guard let failure = try? await library.distrustedAnswer() else { return }
     var finding = Finding(

@@ -16,7 +16,8 @@ package struct Doctor: Sendable {
 
   /// `fixes` repairs what it can; `tell` hears of each finding, on whichever thread.
   package init(
-    home path: String, machineID: String, settings: Result<Settings, KollusError>, environment: [String: String],
+    home path: String, machineID: String, settings: Result<Settings, KollusError>,
+    environment: [String: String],
     now: @escaping @Sendable () -> Double, fixes: Bool, sink: any EventSink,
     tell: @escaping @Sendable (Finding) -> Void
   ) {

@@ -79,7 +79,8 @@ struct Salvager {
     }
     try Self.dropStrays(new)
     salvage.recovery = try new.adoptFiles(in: home)
-    try new.execute("INSERT OR REPLACE INTO device (id, key_check) VALUES (1, ?)", .blob(home.identity.keyCheck))
+    try new.execute(
+      "INSERT OR REPLACE INTO device (id, key_check) VALUES (1, ?)", .blob(home.identity.keyCheck))
     try new.execute("COMMIT")
     try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
@@ -96,7 +97,9 @@ struct Salvager {
   // MARK: Rows
 
   private static func tables(of db: borrowing Connection) throws(SQLiteError) -> [String] {
-    try db.withStatement("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'device' ORDER BY name") {
+    try db.withStatement(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'device' ORDER BY name"
+    ) {
       row throws(SQLiteError) in
       var names: [String] = []
       while try row.step() { names.append(row.text(at: 0) ?? "") }
@@ -133,7 +136,8 @@ struct Salvager {
     while faults < faultLimit {
       let from = next
       do throws(SQLiteError) {
-        let sql = hasNumbers
+        let sql =
+          hasNumbers
           ? "SELECT rowid, \(list) FROM \(table) WHERE rowid >= ?1 ORDER BY rowid"
           : "SELECT 0, \(list) FROM \(table)"
         try old.withStatement(sql) { row throws(SQLiteError) in

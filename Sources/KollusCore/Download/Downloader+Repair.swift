@@ -84,12 +84,14 @@ extension Downloader {
       throw failure ?? error
     }
     guard fresh.manifest.media.size == file.layout.size else { throw Self.other }
-    left = try await restore(left.filter { try !isSound($0, in: file) }, digests, of: content, in: file, from: fresh.manifest.media)
+    left = try await restore(
+      left.filter { try !isSound($0, in: file) }, digests, of: content, in: file, from: fresh.manifest.media)
     if !left.isEmpty { throw Self.other }
   }
 
   private static let other = KollusError(
-    .badData, code: KollusCode.damaged, "the origin has another object by now, or none that can be proved the same")
+    .badData, code: KollusCode.damaged,
+    "the origin has another object by now, or none that can be proved the same")
 
   /// What the origin says of the content now.
   private func current(_ content: Content) async throws -> Source {
@@ -105,9 +107,11 @@ extension Downloader {
   }
 
   /// The digests that damaged segments must have, as far as they are known.
-  private func known(_ damaged: [Int], in file: SealedFile, _ media: Manifest.Media?) throws -> [Int: Digest] {
+  private func known(_ damaged: [Int], in file: SealedFile, _ media: Manifest.Media?) throws -> [Int: Digest]
+  {
     var digests: [Int: Digest] = [:]
-    let isSame = media.map { $0.size == file.layout.size && $0.segmentSize == file.layout.segmentSize } ?? false
+    let isSame =
+      media.map { $0.size == file.layout.size && $0.segmentSize == file.layout.segmentSize } ?? false
     for index in damaged {
       digests[index] = try file.storedDigest(of: index)
       if digests[index] == nil, isSame, let media, !media.segments.isEmpty {
@@ -121,7 +125,8 @@ extension Downloader {
 
   /// Fetches what it can of `damaged` from these addresses; returns what could not be proved.
   private func restore(
-    _ damaged: [Int], _ digests: [Int: Digest], of content: Content, in file: SealedFile, from media: Manifest.Media
+    _ damaged: [Int], _ digests: [Int: Digest], of content: Content, in file: SealedFile,
+    from media: Manifest.Media
   ) async throws -> [Int] {
     let judged = damaged.filter { digests[$0] != nil }
     if !judged.isEmpty { try await fetch(judged, digests, of: content, in: file, from: media) }
@@ -134,7 +139,8 @@ extension Downloader {
 
   /// Fetches segments whose digests are known, as a download does.
   private func fetch(
-    _ damaged: [Int], _ digests: [Int: Digest], of content: Content, in file: SealedFile, from media: Manifest.Media
+    _ damaged: [Int], _ digests: [Int: Digest], of content: Content, in file: SealedFile,
+    from media: Manifest.Media
   ) async throws {
     var media = media
     (media.segmentSize, media.digest) = (file.layout.segmentSize, nil)
@@ -150,7 +156,9 @@ extension Downloader {
       layout: file.layout, media: media, scan: scan, settings: settings, progress: scan.size(file.layout),
       caution: caution,
       told: { [sink] news in
-        if case .retrying(let text) = news { sink.emit(.note(.retrying, mediaContentKey: key, message: text)) }
+        if case .retrying(let text) = news {
+          sink.emit(.note(.retrying, mediaContentKey: key, message: text))
+        }
         if case .waiting(let text) = news { sink.emit(.note(.waiting, mediaContentKey: key, message: text)) }
       })
     try await run(file, fetch, media, content)

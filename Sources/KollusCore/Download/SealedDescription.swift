@@ -87,13 +87,16 @@ struct SealedDescription: Sendable, Equatable {
   var content: Content? {
     guard let base = WebAddress(base.isEmpty ? "https://unknown.invalid/" : base),
       let json = try? JSON(parsing: manifest, limits: Self.limits),
-      let manifest = try? Manifest(json, base: base), manifest.content.mediaContentKey.isExactly(mediaContentKey)
+      let manifest = try? Manifest(json, base: base),
+      manifest.content.mediaContentKey.isExactly(mediaContentKey)
     else { return nil }
     var content = manifest.content
     content.identity = identity
     content.needsLicence = content.needsLicence || namesCallback
     // Of a callback that was relative to an unknown place only the need is known.
-    if self.base.isEmpty, content.drmCallback.hasPrefix("https://unknown.invalid/") { content.drmCallback = "" }
+    if self.base.isEmpty, content.drmCallback.hasPrefix("https://unknown.invalid/") {
+      content.drmCallback = ""
+    }
     (content.clientUserID, content.userValues) = (clientUserID, userValues)
     return content
   }

@@ -101,7 +101,8 @@ final class SealedFile: Sendable {
       let file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
       let zeros = [UInt8](repeating: 0, count: SealedHeader.keyLength)
       try file.write(zeros, at: Int64(SealedHeader.keyOffset))
-      let copy = try file.information().size / Int64(SealedLayout.page) * Int64(SealedLayout.page)
+      let copy =
+        try file.information().size / Int64(SealedLayout.page) * Int64(SealedLayout.page)
         - Int64(SealedLayout.page)
       if copy > 0, SealedHeader.isHeader(try file.read(SealedLayout.page, at: copy)) {
         try file.write(zeros, at: copy + Int64(SealedHeader.keyOffset))

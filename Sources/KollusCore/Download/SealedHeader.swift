@@ -46,8 +46,10 @@ struct SealedHeader: Sendable {
       size: Int64(number(in: page, at: 24, 8)))
     identifier = Array(page[32..<48])
     self.key = SymmetricKey(bytes: key)
-    self.page = Array(page[..<(Self.keyOffset + Self.keyLength)]) + [UInt8](
-      repeating: 0, count: SealedLayout.page - Self.keyOffset - Self.keyLength)
+    self.page =
+      Array(page[..<(Self.keyOffset + Self.keyLength)])
+      + [UInt8](
+        repeating: 0, count: SealedLayout.page - Self.keyOffset - Self.keyLength)
   }
 
   /// Whether a page begins as a header does.

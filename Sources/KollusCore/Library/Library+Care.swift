@@ -6,7 +6,8 @@ import SystemKit
 extension Library {
   /// How many contents are in a state.
   func count(_ state: Content.State) throws(KollusError) -> Int {
-    Int(clamping: try numbers("SELECT count(*) FROM content WHERE state = ?", .text(state.rawValue)).first ?? 0)
+    Int(
+      clamping: try numbers("SELECT count(*) FROM content WHERE state = ?", .text(state.rawValue)).first ?? 0)
   }
 
   /// Contents that were ready until damage was found.
@@ -18,7 +19,8 @@ extension Library {
 
   /// Whether any licence has a date, so that the clock matters.
   func hasDatedLicences() throws(KollusError) -> Bool {
-    try !numbers("SELECT 1 FROM licence WHERE expiration_date > 0 OR check_expiration_date > 0 LIMIT 1").isEmpty
+    try !numbers("SELECT 1 FROM licence WHERE expiration_date > 0 OR check_expiration_date > 0 LIMIT 1")
+      .isEmpty
   }
 
   // MARK: Files and rows
@@ -49,7 +51,9 @@ extension Library {
     var keys: [String] = []
     for content in try contents(selection) {
       if content.failure?.message == Content.rowDamage { keys.append(content.mediaContentKey) }
-      if content.isDamaged, let file = try? file(of: content), !fits(content, file), try isOrigin(file, of: content) {
+      if content.isDamaged, let file = try? file(of: content), !fits(content, file),
+        try isOrigin(file, of: content)
+      {
         keys.append(content.mediaContentKey)
       }
     }
@@ -79,13 +83,16 @@ extension Library {
   ///
   /// Throws `badData` when the file does not help.
   func restoreRow(of key: String) async throws {
-    guard let content = try content(key), let file = try file(of: content), let told = file.about.content else {
+    guard let content = try content(key), let file = try file(of: content), let told = file.about.content
+    else {
       throw KollusError(
         .badData, code: KollusCode.damaged, "its sealed file cannot be opened",
         hint: "remove it and download it again", mediaContentKey: key)
     }
     let held = try file.heldSize()
-    let (size, isWhole, modified) = (file.layout.size, held == file.layout.size, try file.information().modified)
+    let (size, isWhole, modified) = (
+      file.layout.size, held == file.layout.size, try file.information().modified
+    )
     try await record(.durable) { db throws(SQLiteError) in
       try db.execute(
         """
@@ -104,18 +111,22 @@ extension Library {
 
   /// Addresses of DRM callbacks.
   func callbacks(limit: Int) throws(KollusError) -> [String] {
-    try texts("SELECT DISTINCT drm_callback FROM content WHERE drm_callback <> '' ORDER BY 1 LIMIT ?", .integer(Int64(limit)))
+    try texts(
+      "SELECT DISTINCT drm_callback FROM content WHERE drm_callback <> '' ORDER BY 1 LIMIT ?",
+      .integer(Int64(limit)))
   }
 
   /// Addresses to which reports wait to be sent.
   func receivers(limit: Int) throws(KollusError) -> [String] {
-    try texts("SELECT DISTINCT url FROM report WHERE state = 'pending' ORDER BY 1 LIMIT ?", .integer(Int64(limit)))
+    try texts(
+      "SELECT DISTINCT url FROM report WHERE state = 'pending' ORDER BY 1 LIMIT ?", .integer(Int64(limit)))
   }
 
   /// The custom keys that the channels of some contents name, one for each DRM callback.
   func customKeys(limit: Int) throws(KollusError) -> [String] {
     let ids = try numbers(
-      "SELECT min(id) FROM content WHERE drm_callback <> '' GROUP BY drm_callback LIMIT ?", .integer(Int64(limit)))
+      "SELECT min(id) FROM content WHERE drm_callback <> '' GROUP BY drm_callback LIMIT ?",
+      .integer(Int64(limit)))
     var names: Set<String> = []
     for id in ids {
       guard let key = try texts("SELECT mck FROM content WHERE id = ?", .integer(id)).first,

@@ -165,7 +165,9 @@ extension Library {
         while try row.step() {
           let name = row.text(at: 1) ?? ""
           // What cannot be examined is looked at by whoever uses it.
-          guard let file = try? Files.information("\(home.mediaPath)/\(name)", followsLinks: false) else { continue }
+          guard let file = try? Files.information("\(home.mediaPath)/\(name)", followsLinks: false) else {
+            continue
+          }
           if file.modified != row.integer(at: 2) { keys.append(row.text(at: 0) ?? "") }
         }
       }

@@ -61,10 +61,15 @@ extension Connection {
       let strangers = names.filter { $0.hasSuffix(".sealed") && !known.contains($0) }
       var found: [FoundFile] = []
       for name in strangers {
-        if let file = FoundFile(name, among: names, in: home) { found.append(file) } else { recovery.unreadable.append(name) }
+        if let file = FoundFile(name, among: names, in: home) {
+          found.append(file)
+        } else {
+          recovery.unreadable.append(name)
+        }
       }
       // As they were downloaded, as far as their files tell.
-      for file in found.sorted(by: { $0.modified < $1.modified }) where try content(file.content.mediaContentKey) == nil {
+      for file in found.sorted(by: { $0.modified < $1.modified })
+      where try content(file.content.mediaContentKey) == nil {
         try adopt(file, home)
         recovery.contents += 1
         if file.content.needsLicence { recovery.licensed += 1 }
@@ -99,7 +104,8 @@ extension Connection {
     // Without the digests of its segments, the manifest of a partial file would be taken for another's.
     guard file.isWhole, let source = file.source, let sealed = try? source.sealed(under: home.identity.key)
     else { return }
-    try execute("INSERT OR REPLACE INTO source (content_id, sealed) VALUES (?, ?)", .integer(id), .blob(sealed))
+    try execute(
+      "INSERT OR REPLACE INTO source (content_id, sealed) VALUES (?, ?)", .integer(id), .blob(sealed))
     if let url = source.playURL {
       try execute(
         "INSERT OR REPLACE INTO play_url (digest, content_id) VALUES (?, ?)", .blob(home.playURLDigest(url)),
@@ -121,15 +127,20 @@ private struct FoundFile {
   /// `nil` when it cannot be opened. A file under a wrong name is given its own, where that is free.
   init?(_ name: String, among names: Set<String>, in home: Home) {
     let path = "\(home.mediaPath)/\(name)"
-    guard let file = try? SealedFile.open(path, deviceKey: home.identity.key), var content = file.about.content,
+    guard let file = try? SealedFile.open(path, deviceKey: home.identity.key),
+      var content = file.about.content,
       let information = try? file.information(), let held = try? file.heldSize()
     else { return nil }
     let own = Home.mediaName(of: content.mediaContentKey)
     if own != name {
-      guard !names.contains(own), (try? Files.rename(path, to: "\(home.mediaPath)/\(own)")) != nil else { return nil }
+      guard !names.contains(own), (try? Files.rename(path, to: "\(home.mediaPath)/\(own)")) != nil else {
+        return nil
+      }
     }
     // Whatever the header says: a file that ever held the number of a licence is not free.
-    if let number = home.fileGeneration(of: content.mediaContentKey), number > 0 { content.needsLicence = true }
+    if let number = home.fileGeneration(of: content.mediaContentKey), number > 0 {
+      content.needsLicence = true
+    }
     content.snapshot = names.contains("\(own).snapshot") ? "\(own).snapshot" : ""
     content.thumbnail = names.contains("\(own).thumbnail") ? "\(own).thumbnail" : ""
     content.fileSize = file.layout.size
@@ -144,7 +155,9 @@ extension SealedFile {
     var size: Int64 = 0
     for index in 0..<layout.segmentCount {
       let offset = layout.slotOffset(index) + Int64(layout.slotLength(index) - SealedLayout.page)
-      if try file.read(64, at: offset).contains(where: { $0 != 0 }) { size += Int64(layout.plainLength(index)) }
+      if try file.read(64, at: offset).contains(where: { $0 != 0 }) {
+        size += Int64(layout.plainLength(index))
+      }
     }
     return size
   }
