@@ -51,7 +51,9 @@ package struct Doctor: Sendable {
     tell(Finding(check, .notice, message, hint: hint))
   }
 
-  /// Tells a problem; with a `fix`, it is put right first when that is wanted. Returns whether it was.
+  /// Tells a problem, put right first where there is a `fix` and fixing is wanted.
+  ///
+  /// Returns whether it was put right.
   @discardableResult
   func problem(
     _ finding: Finding, fix: String? = nil, _ repair: (() async throws -> Void)? = nil

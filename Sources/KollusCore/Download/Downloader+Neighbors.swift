@@ -4,10 +4,10 @@ import SystemKit
 
 /// Repairing a segment of which no digest is known any more.
 extension Downloader {
-  /// Fetches segment `index` together with sound neighbors in one answer; when those are what is stored, so is the
-  /// object, and the segment takes its place. `false` when nothing was proved.
+  /// Fetches segment `index` together with sound neighbors in one answer.
   ///
-  /// Throws when no server answers.
+  /// When those are what is stored, so is the object, and the segment takes its place. `false` when nothing was
+  /// proved. Throws when no server answers.
   func adopt(_ index: Int, in file: SealedFile, from media: Manifest.Media, of content: Content) async throws
     -> Bool
   {

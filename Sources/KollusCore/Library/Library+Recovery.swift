@@ -124,7 +124,9 @@ private struct FoundFile {
   /// Nanoseconds since 1970.
   let modified: Int64
 
-  /// `nil` when it cannot be opened. A file under a wrong name is given its own, where that is free.
+  /// `nil` when it cannot be opened.
+  ///
+  /// A file under a wrong name is given its own, where that is free.
   init?(_ name: String, among names: Set<String>, in home: Home) {
     let path = "\(home.mediaPath)/\(name)"
     guard let file = try? SealedFile.open(path, deviceKey: home.identity.key),
