@@ -94,7 +94,7 @@ package struct Table: Sendable {
       let isRight = columns[index].alignment == .right
       if isRight { owed += missing }
       if width > 0 {
-        line.append(contentsOf: repeatElement(" ", count: owed))
+        line += String(repeating: " ", count: owed)
         line += text
         owed = 0
       }
