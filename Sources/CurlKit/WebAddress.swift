@@ -30,7 +30,8 @@ package struct WebAddress: Hashable, Sendable {
     guard unsafe kollus_curl_url_set(parts, CURLUPART_URL, text, flags) == CURLUE_OK else { return nil }
     func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
       var value: UnsafeMutablePointer<CChar>?
-      guard unsafe kollus_curl_url_get(parts, part, &value, UInt32(flags)) == CURLUE_OK, let value = unsafe value
+      guard unsafe kollus_curl_url_get(parts, part, &value, UInt32(flags)) == CURLUE_OK,
+        let value = unsafe value
       else {
         return nil
       }

@@ -122,7 +122,8 @@ private func mayNeedEscape(_ text: Span<UInt8>) -> Bool {
   for index in text.indices {
     let byte = text[index]
     let isOne =
-      byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2
+      byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xD8
+      || byte == 0xE2
     isSuspect = isOne || isSuspect
   }
   return isSuspect

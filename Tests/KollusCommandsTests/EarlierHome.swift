@@ -28,11 +28,13 @@ struct EarlierHome: Sendable, CustomTestStringConvertible {
   static let all = [
     EarlierHome(
       name: "1-library", contents: ["unit-1 ready", "강의-2 failed -1010", "gone failed -8404"],
-      digest: "3beb0da8bdfdb1afdceeba0aeef2d52b5b2a46c1ec4f77550256897509874821", licensed: nil, hasReports: false),
+      digest: "3beb0da8bdfdb1afdceeba0aeef2d52b5b2a46c1ec4f77550256897509874821", licensed: nil,
+      hasReports: false),
     EarlierHome(
       name: "2-licence", contents: withLicences, digest: short,
       licensed: Licensed(
-        expireDate: 1_882_432_469, plays: 5, playsLeft: 5, playTimeLeft: 3_600, position: 0), hasReports: false),
+        expireDate: 1_882_432_469, plays: 5, playsLeft: 5, playTimeLeft: 3_600, position: 0),
+      hasReports: false),
     EarlierHome(
       name: "3-reports", contents: withLicences, digest: short, licensed: played(until: 1_798_624_472),
       hasReports: true),

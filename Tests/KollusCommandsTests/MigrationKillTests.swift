@@ -19,7 +19,7 @@ import Testing
     // The lock for it is made when it is about to begin; some kills come before, some in the middle, some after.
     let locks = "\(tool.home)/locks"
     while process.isRunning, !FileManager.default.fileExists(atPath: locks) { await Task.yield() }
-    try await Task.sleep(for: .microseconds(Int.random(in: 0...12_000)))
+    try await Task.sleep(for: .microseconds(Int.random(in: 0...8_000)))
     process.kill(SIGKILL)
     _ = await process.wait()
     if SQLiteProgram.isInstalled {

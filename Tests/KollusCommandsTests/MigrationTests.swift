@@ -54,7 +54,8 @@ import Testing
   }
 
   @Test(.enabled(if: SQLiteProgram.isInstalled), arguments: EarlierHome.reporting)
-  func `reports are sent in their order, the last one of a killed play too`(_ home: EarlierHome) async throws {
+  func `reports are sent in their order, the last one of a killed play too`(_ home: EarlierHome) async throws
+  {
     let receiver = try ScriptedServer { _ in Answer(200) }
     let stage = try await home.stage()
     await stage.run("lms", "list").expect(0)
@@ -81,7 +82,9 @@ import Testing
     #expect(try Set(bodies) == Set(reports.map { try $0.string("body") ?? "" }))
     #expect(bodies.count == reports.count)
     for start in Set(try reports.map { try $0.integer("startAt") }) {
-      let wanted = try reports.filter { try $0.integer("startAt") == start }.map { try $0.string("body") ?? "" }
+      let wanted = try reports.filter { try $0.integer("startAt") == start }.map {
+        try $0.string("body") ?? ""
+      }
       #expect(bodies.filter(wanted.contains) == wanted)
     }
   }

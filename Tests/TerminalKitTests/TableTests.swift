@@ -101,7 +101,8 @@ import Testing
   @Test(arguments: [nil, 60, 34, 10], [0, 1, 3, 999, TableFlow.blockLength])
   func `rows that come one by one look the same in a table of one block`(_ width: Int?, _ count: Int) {
     let rows = (0..<count).map { Self.rows[$0 % 3].map { "\($0)" } }
-    #expect(Self.flow(Self.table, rows, width: width) == (count == 0 ? [] : Self.table.render(rows, width: width)))
+    #expect(
+      Self.flow(Self.table, rows, width: width) == (count == 0 ? [] : Self.table.render(rows, width: width)))
   }
 
   @Test func `a longer table shows its first block at once, and is aligned within each block`() {

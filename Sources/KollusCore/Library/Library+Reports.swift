@@ -267,7 +267,9 @@ extension Library {
   package func report(_ id: Int64) throws(KollusError) -> Report? {
     var found: Report?
     do throws(SQLiteError) {
-      try db.reports("SELECT \(Connection.reportColumns()) FROM report WHERE id = ?", [.integer(id)]) { found = $0 }
+      try db.reports("SELECT \(Connection.reportColumns()) FROM report WHERE id = ?", [.integer(id)]) {
+        found = $0
+      }
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
