@@ -13,7 +13,7 @@ package struct CurlError: Error, Equatable, Sendable, CustomStringConvertible {
 
   init(_ result: CURLcode, detail: String = "") {
     code = Int(result.rawValue)
-    message = detail.isEmpty ? unsafe String(cString: curl_easy_strerror(result)) : detail
+    message = detail.isEmpty ? unsafe String(cString: kollus_curl_easy_strerror(result)) : detail
   }
 
   package static let timedOut = Int(CURLE_OPERATION_TIMEDOUT.rawValue)

@@ -24,7 +24,7 @@ import CCurl
       let transfer = Transfer(
         request, on: easy, ticket: ticket, receiver: receiver, throttle: throttle, completion: completion)
       transfers[ticket.id] = transfer
-      unsafe curl_multi_add_handle(multi, easy.handle)
+      unsafe kollus_curl_multi_add_handle(multi, easy.handle)
     case .cancel(let ticket):
       guard let transfer = transfers[ticket.id] else { return }
       remove(transfer)
@@ -36,7 +36,7 @@ import CCurl
   /// Lets libcurl work, reports what ended, resumes what may go on, then waits for news.
   mutating func turn() {
     var running: Int32 = 0
-    unsafe curl_multi_perform(multi, &running)
+    unsafe kollus_curl_multi_perform(multi, &running)
     reap()
     var isResumed = false
     for transfer in transfers.values where transfer.isPaused {
@@ -44,12 +44,12 @@ import CCurl
     }
     guard !isResumed else { return }
     let delay = throttle?.delay ?? 0
-    unsafe curl_multi_poll(multi, nil, 0, delay > 0 ? delay : 1_000, nil)
+    unsafe kollus_curl_multi_poll(multi, delay > 0 ? delay : 1_000)
   }
 
   mutating func end() {
     for transfer in transfers.values {
-      unsafe curl_multi_remove_handle(multi, transfer.easy.handle)
+      unsafe kollus_curl_multi_remove_handle(multi, transfer.easy.handle)
       transfer.cancel()
     }
     transfers = [:]
@@ -58,7 +58,7 @@ import CCurl
 
   private mutating func reap() {
     var left: Int32 = 0
-    while let message = unsafe curl_multi_info_read(multi, &left) {
+    while let message = unsafe kollus_curl_multi_info_read(multi, &left) {
       guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
         continue
       }
@@ -74,9 +74,9 @@ import CCurl
 
   /// Takes the transfer off the multi handle and keeps its easy handle for the next one.
   private mutating func remove(_ transfer: Transfer) {
-    unsafe curl_multi_remove_handle(multi, transfer.easy.handle)
+    unsafe kollus_curl_multi_remove_handle(multi, transfer.easy.handle)
     transfers[transfer.ticket.id] = nil
-    unsafe curl_easy_reset(transfer.easy.handle)
+    unsafe kollus_curl_easy_reset(transfer.easy.handle)
     if spare.count < 16 { spare.append(transfer.easy) }
   }
 }
@@ -86,9 +86,9 @@ import CCurl
   let handle: UnsafeMutableRawPointer
 
   init?() {
-    guard let handle = unsafe curl_easy_init() else { return nil }
+    guard let handle = unsafe kollus_curl_easy_init() else { return nil }
     unsafe self.handle = handle
   }
 
-  deinit { unsafe curl_easy_cleanup(handle) }
+  deinit { unsafe kollus_curl_easy_cleanup(handle) }
 }

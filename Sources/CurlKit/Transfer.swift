@@ -41,7 +41,7 @@ import Synchronization
   }
 
   deinit {
-    unsafe curl_slist_free_all(headerList)
+    unsafe kollus_curl_slist_free_all(headerList)
     unsafe postBody?.baseAddress?.deallocate()
     unsafe errorText.deallocate()
   }
@@ -82,7 +82,7 @@ import Synchronization
       unsafe kollus_curl_set_pointer(
         handle, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(postBody?.baseAddress))
     }
-    for header in headers { unsafe headerList = curl_slist_append(headerList, header) }
+    for header in headers { unsafe headerList = kollus_curl_slist_append(headerList, header) }
     unsafe kollus_curl_set_headers(handle, headerList)
     unsafe kollus_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
     unsafe kollus_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
@@ -148,7 +148,7 @@ import Synchronization
     case .receiver: guard receiver.canResume else { return false }
     }
     pause = .none  // First: the callback may run inside the call and pause again.
-    unsafe curl_easy_pause(easy.handle, CURLPAUSE_CONT)
+    unsafe kollus_curl_easy_pause(easy.handle, CURLPAUSE_CONT)
     return true
   }
 

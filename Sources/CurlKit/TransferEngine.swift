@@ -26,7 +26,7 @@ import Synchronization
   /// Starts the thread; `bytesPerSecond` limits all bodies together, `nil` is no limit.
   package init(bytesPerSecond: Int64? = nil) throws(CurlError) {
     _ = Self.globalInit
-    guard let multi = unsafe curl_multi_init() else { throw CurlError(CURLE_OUT_OF_MEMORY) }
+    guard let multi = unsafe kollus_curl_multi_init() else { throw CurlError(CURLE_OUT_OF_MEMORY) }
     unsafe self.multi = multi
     self.bytesPerSecond = bytesPerSecond
     // The thread holds the engine until it is told to stop, so `multi` outlives every wake-up.
@@ -44,7 +44,7 @@ import Synchronization
   }
 
   /// Runs once the thread has ended and no caller is left that could still wake it.
-  deinit { unsafe curl_multi_cleanup(multi) }
+  deinit { unsafe kollus_curl_multi_cleanup(multi) }
 
   /// Performs `request`, showing the answer to `receiver`; returns when the body has ended.
   ///
@@ -72,7 +72,7 @@ import Synchronization
   }
 
   /// Has the thread look again at receivers that said `later`; may be called from any thread.
-  package func wake() { unsafe curl_multi_wakeup(multi) }
+  package func wake() { unsafe kollus_curl_multi_wakeup(multi) }
 
   /// Cancels what is running and lets the thread end.
   package func stop() { send(.stop) }
@@ -110,7 +110,7 @@ import Synchronization
     }
   }
 
-  private static let globalInit: Void = { curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
+  private static let globalInit: Void = { kollus_curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
 }
 
 /// Holds a body of bounded size.

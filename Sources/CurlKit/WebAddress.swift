@@ -19,25 +19,26 @@ package struct WebAddress: Hashable, Sendable {
   /// `nil` for another scheme, a user or password in the URL, or anything libcurl does not accept.
   package init?(_ text: String, relativeTo base: WebAddress? = nil) {
     guard !text.isEmpty, text.utf8.count <= 8_192, !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }),
-      let parts = unsafe curl_url()
+      let parts = unsafe kollus_curl_url()
     else { return nil }
-    defer { unsafe curl_url_cleanup(parts) }
+    defer { unsafe kollus_curl_url_cleanup(parts) }
     // Without a base, a scheme is required: libcurl would read "name/x" as a host.
     if let base {
-      guard unsafe curl_url_set(parts, CURLUPART_URL, base.text, 0) == CURLUE_OK else { return nil }
+      guard unsafe kollus_curl_url_set(parts, CURLUPART_URL, base.text, 0) == CURLUE_OK else { return nil }
     }
     let flags = UInt32(CURLU_DISALLOW_USER | CURLU_URLENCODE)
-    guard unsafe curl_url_set(parts, CURLUPART_URL, text, flags) == CURLUE_OK else { return nil }
+    guard unsafe kollus_curl_url_set(parts, CURLUPART_URL, text, flags) == CURLUE_OK else { return nil }
     func part(_ part: CURLUPart, _ flags: Int32 = 0) -> String? {
       var value: UnsafeMutablePointer<CChar>?
-      guard unsafe curl_url_get(parts, part, &value, UInt32(flags)) == CURLUE_OK, let value = unsafe value
+      guard unsafe kollus_curl_url_get(parts, part, &value, UInt32(flags)) == CURLUE_OK,
+        let value = unsafe value
       else {
         return nil
       }
-      defer { unsafe curl_free(value) }
+      defer { unsafe kollus_curl_free(value) }
       return unsafe String(cString: value)
     }
-    _ = unsafe curl_url_set(parts, CURLUPART_FRAGMENT, nil, 0)
+    _ = unsafe kollus_curl_url_set(parts, CURLUPART_FRAGMENT, nil, 0)
     guard let scheme = part(CURLUPART_SCHEME)?.lowercased(), scheme == "http" || scheme == "https",
       let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty,
       let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap(Int.init), let whole = part(CURLUPART_URL)

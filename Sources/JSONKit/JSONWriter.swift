@@ -32,7 +32,24 @@ package struct JSONWriter: Sendable {
     quote(string)
   }
 
-  package mutating func value(_ integer: some BinaryInteger) { raw(String(integer)) }
+  package mutating func value(_ integer: Int64) {
+    beginValue()
+    if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+    var rest = integer.magnitude
+    var low = bytes.count
+    repeat {
+      bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    // The last digit came first.
+    var high = bytes.count - 1
+    while low < high {
+      bytes.swapAt(low, high)
+      (low, high) = (low + 1, high - 1)
+    }
+  }
+
+  package mutating func value(_ integer: Int) { value(Int64(integer)) }
 
   package mutating func value(_ bool: Bool) { raw(bool ? "true" : "false") }
 
@@ -72,7 +89,7 @@ package struct JSONWriter: Sendable {
 
   private mutating func quote(_ string: String) {
     bytes.append(UInt8(ascii: "\""))
-    if string.utf8.contains(where: mayNeedEscape) {
+    if mayNeedEscape(string.utf8Span.span) {
       for scalar in string.unicodeScalars { append(scalar) }
     } else {
       bytes.append(contentsOf: string.utf8)
@@ -96,10 +113,20 @@ package struct JSONWriter: Sendable {
   }
 }
 
-/// Whether a byte is, or begins, a scalar that may have to be escaped; most texts have none and are copied
+/// Whether any byte is, or begins, a scalar that may have to be escaped; most texts have none and are copied
 /// whole.
-private func mayNeedEscape(_ byte: UInt8) -> Bool {
-  byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2
+///
+/// The whole text is looked at without a way out, since many bytes at once take less time than a choice at each.
+private func mayNeedEscape(_ text: Span<UInt8>) -> Bool {
+  var isSuspect = false
+  for index in text.indices {
+    let byte = text[index]
+    let isOne =
+      byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xD8
+      || byte == 0xE2
+    isSuspect = isOne || isSuspect
+  }
+  return isSuspect
 }
 
 /// A name and its value at once; `nil` writes `null`.
@@ -109,7 +136,12 @@ extension JSONWriter {
     if let value { self.value(value) } else { null() }
   }
 
-  package mutating func member(_ name: String, _ value: (some BinaryInteger)?) {
+  package mutating func member(_ name: String, _ value: Int?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
+  package mutating func member(_ name: String, _ value: Int64?) {
     self.name(name)
     if let value { self.value(value) } else { null() }
   }

@@ -23,11 +23,14 @@ import CCrypto
 
   /// The digest of everything since the last call, after which a new message may begin.
   package mutating func finish() -> Digest {
-    defer { begin() }
-    return unsafe Digest(filledBy: { start in
-      let result = unsafe EVP_DigestFinal_ex(context, start, nil)
-      precondition(result == 1, "libcrypto failed")
-    })
+    unsafe Digest(filledBy: { unsafe finish(to: $0) })
+  }
+
+  /// Writes the 32 bytes of the digest of everything since the last call, after which a new message may begin.
+  @unsafe mutating func finish(to start: UnsafeMutablePointer<UInt8>) {
+    let result = unsafe EVP_DigestFinal_ex(context, start, nil)
+    precondition(result == 1, "libcrypto failed")
+    begin()
   }
 
   package static func hash(_ bytes: RawSpan) -> Digest {

@@ -30,7 +30,7 @@ import Glibc
   }
 
   deinit {
-    unsafe MHD_stop_daemon(handle)
+    unsafe kollus_mhd_stop(handle)
     unsafe site.release()
   }
 }

@@ -26,7 +26,7 @@ import CMicroHTTPD
       return unsafe send(Response(status: 400), to: unreadable, on: connection)
     }
     unsafe withUnsafeMutablePointer(to: &request.headers) { headers in
-      _ = unsafe MHD_get_connection_values(connection, .HEADER_KIND, { unsafe collect($0, $2, $3) }, headers)
+      _ = unsafe kollus_mhd_get_headers(connection, { unsafe collect($0, $2, $3) }, headers)
     }
     // A length that cannot be read was refused by the library already.
     if let length = request.headers["Content-Length"].flatMap(Int.init), length > site.maximumBody {

@@ -21,8 +21,8 @@ import CMicroHTTPD
     }
     guard let handle = unsafe made else { return nil }
     for (name, value) in headers.fields {
-      guard unsafe MHD_add_response_header(handle, name, value) == .YES else {
-        unsafe MHD_destroy_response(handle)
+      guard unsafe kollus_mhd_add_header(handle, name, value) == .YES else {
+        unsafe kollus_mhd_release(handle)
         return nil
       }
     }
@@ -30,11 +30,11 @@ import CMicroHTTPD
     self.status = status
   }
 
-  deinit { unsafe MHD_destroy_response(handle) }
+  deinit { unsafe kollus_mhd_release(handle) }
 
   /// Queues the reply and gives its status back; nil when the library would not take it.
   borrowing func queue(on connection: OpaquePointer) -> Int? {
-    unsafe MHD_queue_response(connection, UInt32(clamping: status), handle) == .YES ? status : nil
+    unsafe kollus_mhd_queue(connection, UInt32(clamping: status), handle) == .YES ? status : nil
   }
 
   private static func describe(_ media: Media, _ outcome: Outcome, in headers: inout Headers) {
@@ -61,15 +61,13 @@ import CMicroHTTPD
 
   private static func bytes(_ bytes: [UInt8]) -> OpaquePointer? {
     unsafe bytes.withUnsafeBytes { bytes in
-      // The library takes a mutable pointer and only copies from it.
-      unsafe MHD_create_response_from_buffer(
-        bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+      unsafe kollus_mhd_response_of_copy(bytes.baseAddress, bytes.count)
     }
   }
 
   private static func reader(of source: any MediaSource, _ range: ByteRange) -> OpaquePointer? {
     let body = unsafe Unmanaged.passRetained(BodyReader(source, range))
-    let handle = unsafe MHD_create_response_from_callback(
+    let handle = unsafe kollus_mhd_response_of_reader(
       UInt64(range.count), min(BodyReader.blockSize, max(range.count, 1)),
       { unsafe read($0, $1, $2, $3) }, body.toOpaque(), { unsafe release($0) })
     if unsafe handle == nil { unsafe body.release() }

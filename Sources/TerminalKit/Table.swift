@@ -38,16 +38,29 @@ package struct Table: Sendable {
   package func draw(
     _ rows: some Collection<[String]>, width: Int?, line: (String) -> Void
   ) {
-    let titles = columns.map(\.title)
-    var widths = titles.map(\.displayWidth)
+    var widths = titleWidths
+    draw(rows, width: width, isFirst: true, &widths, line: line)
+  }
+
+  /// What the columns take with their titles alone.
+  var titleWidths: [Int] { columns.map(\.title.displayWidth) }
+
+  /// Draws some rows of a table, the titles above the first ones; `widths` are those that the rows before wanted, and
+  /// then those that these want too.
+  func draw(
+    _ rows: some Collection<[String]>, width: Int?, isFirst: Bool, _ widths: inout [Int],
+    line: (String) -> Void
+  ) {
     for row in rows {
       for (index, cell) in row.prefix(columns.count).enumerated() {
         widths[index] = max(widths[index], cell.terminalSafe.displayWidth)
       }
     }
-    if let width { shrink(&widths, to: width) }
-    if titles.contains(where: { !$0.isEmpty }) { line(joined(titles, widths)) }
-    for row in rows { line(joined(row, widths)) }
+    var drawn = widths
+    if let width { shrink(&drawn, to: width) }
+    let titles = columns.map(\.title)
+    if isFirst, titles.contains(where: { !$0.isEmpty }) { line(joined(titles, drawn)) }
+    for row in rows { line(joined(row, drawn)) }
   }
 
   /// Takes from the widest column that may give, one screen column at a time, until the rest fits.
@@ -81,7 +94,7 @@ package struct Table: Sendable {
       let isRight = columns[index].alignment == .right
       if isRight { owed += missing }
       if width > 0 {
-        line.append(contentsOf: repeatElement(" ", count: owed))
+        line += String(repeating: " ", count: owed)
         line += text
         owed = 0
       }

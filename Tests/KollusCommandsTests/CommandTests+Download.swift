@@ -193,7 +193,15 @@ enum SQLiteProgram {
   static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
 
   static func rows(_ query: String, of tool: Tool) async throws -> [String] {
-    let process = try ChildProcess(path, ["-readonly", "\(tool.home)/library.db", query], environment: [:])
+    try await run(["-readonly", "\(tool.home)/library.db", query])
+  }
+
+  static func change(_ sql: String, of tool: Tool) async throws {
+    _ = try await run(["\(tool.home)/library.db", sql])
+  }
+
+  private static func run(_ words: [String]) async throws -> [String] {
+    let process = try ChildProcess(path, words, environment: [:])
     let outcome = await process.wait()
     outcome.expect(0)
     return outcome.standardOutput.split(separator: "\n").map(String.init)

@@ -31,7 +31,7 @@ import Testing
     try? FileManager.default.removeItem(atPath: bench.tool.home)  // The folder goes later anyhow.
   }
 
-  private static func setting(_ name: String, default value: Int) -> Int {
+  static func setting(_ name: String, default value: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
   }
 }

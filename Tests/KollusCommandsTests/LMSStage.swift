@@ -23,7 +23,7 @@ struct LMSStage: Sendable {
   }
 
   /// The machine that the built tool finds itself on, so that tests in this process may share a home with it.
-  private static let machineID: String = {
+  static let machineID: String = {
     let texts = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map {
       String(decoding: FileManager.default.contents(atPath: $0) ?? Data(), as: UTF8.self)
     }

@@ -211,36 +211,4 @@ import Testing
     #expect(told["1-1"]?.status == 201 && told["1-1"]?.error == nil)
     #expect(told["2-0"]?.mediaContentKey == "lecture/2")
   }
-
-  // MARK: Older versions
-
-  @Test func `reports that an older version stored are still sent`() async throws {
-    let home = try Home(opening: TemporaryDirectory.path + "/old", machineID: "machine")
-    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "Fixtures/library-reports.db.sql")
-    let text = try String(contentsOf: path, encoding: .utf8)
-      .replacingOccurrences(of: "RECEIVER", with: receiver.url)
-    do {
-      let db = try Connection(path: home.libraryPath)
-      for statement in text.split(separator: ";\n") { try db.execute(String(statement)) }
-    }
-    let start = Double(Self.start)
-    let library = try Library(home) { start }
-    let sender = try ReportSender(library: library, settings: Settings(), sink: sink)
-    defer { sender.close() }
-    #expect(try await sender.flush(obeysBackoff: false) == tally(3, 0))
-    let first = "user=user&at=1700000100&what="
-    #expect(
-      received.filter { $0.hasPrefix(first) } == [
-        "\(first)play&playtime=0&old=1", "\(first)seeked&playtime=60&old=1",
-      ])
-    // The play that was killed in mid-play makes its last report today.
-    #expect(received.contains("user=user&at=1700000300&what=stop&playtime=90&v=class%204"))
-    #expect(try await library.openViewings().isEmpty)
-    // What was set aside can be sent again: the month of the receipt before it is long over.
-    #expect(try await library.report(4)?.state == .aside)
-    #expect(try await library.requeue([4]) == 1)
-    #expect(try await sender.flush(obeysBackoff: false) == tally(1, 0))
-    #expect(received.last == "user=user&at=1700000200&what=stop&playtime=30&old=1")
-  }
 }

@@ -89,4 +89,34 @@ import Testing
     #expect(
       time < .seconds(20), "a debug build on a busy machine; a release build takes a fraction of a second")
   }
+
+  /// Draws the rows one by one as they come.
+  private static func flow(_ table: Table, _ rows: some Sequence<[String]>, width: Int?) -> [String] {
+    var (lines, flow) = ([String](), TableFlow(table, width: width))
+    for row in rows { flow.append(row) { lines.append($0) } }
+    flow.end { lines.append($0) }
+    return lines
+  }
+
+  @Test(arguments: [nil, 60, 34, 10], [0, 1, 3, 999, TableFlow.blockLength])
+  func `rows that come one by one look the same in a table of one block`(_ width: Int?, _ count: Int) {
+    let rows = (0..<count).map { Self.rows[$0 % 3].map { "\($0)" } }
+    #expect(
+      Self.flow(Self.table, rows, width: width) == (count == 0 ? [] : Self.table.render(rows, width: width)))
+  }
+
+  @Test func `a longer table shows its first block at once, and is aligned within each block`() {
+    let short = Array(repeating: ["a", "b", "1 B", "x"], count: TableFlow.blockLength)
+    var flow = TableFlow(Self.table, width: nil)
+    var shown: [String] = []
+    for row in short { flow.append(row) { shown.append($0) } }
+    #expect(shown == Self.table.render(short, width: nil))
+    let wide = ["abcdefghij", "b", "1 B", "x"]
+    let lines = Self.flow(Self.table, short + [wide] + short, width: nil)
+    #expect(lines.count == 2 * TableFlow.blockLength + 2, "titles stand at the top alone")
+    // From the block of the wide row on, the columns are those of the whole.
+    let whole = Self.table.render(short + [wide] + short, width: nil)
+    #expect(lines[...TableFlow.blockLength] == shown[...])
+    #expect(lines[(TableFlow.blockLength + 1)...] == whole[(TableFlow.blockLength + 1)...])
+  }
 }

@@ -1,7 +1,6 @@
 import ArgumentKit
 import JSONKit
 import KollusCore
-import Synchronization
 import SystemKit
 import TerminalKit
 
@@ -12,15 +11,19 @@ struct LMSListCommand: Command {
     "state", nil, "STATE",
     help: "Only this state: \(Report.State.allCases.map(\.rawValue).joined(separator: ", ")).")
   static let key = Input<String?>.option("mck", nil, "KEY", help: "Only reports of this content.")
+  static let limit = Input<Int?>.option("limit", nil, "N", help: "Only the N oldest.")
   static let spec = CommandSpec(
     "lms list", "List stored reports of viewing.",
-    inputs: [all.declaration, states.declaration, key.declaration],
-    examples: ["kollus lms list", "kollus lms list --state aside --json"])
+    inputs: [all.declaration, states.declaration, key.declaration, limit.declaration],
+    examples: ["kollus lms list", "kollus lms list --state aside --limit 20 --json"])
 
   var selection = Library.ReportSelection()
 
   init(_ given: ParsedArguments) throws(UsageError) {
     selection.mediaContentKey = try given(Self.key)
+    selection.limit = try given(Self.limit)
+    selection.withForms = false
+    if let limit = selection.limit, limit < 1 { throw UsageError("--limit must be at least 1") }
     if try given(Self.all) { selection.states = Set(Report.State.allCases) }
     for word in try given(Self.states) {
       guard let state = Report.State(rawValue: word) else {
@@ -42,21 +45,24 @@ struct LMSListCommand: Command {
       array.end()
       return ExitStatus.done
     }
-    let rows = RowCollector()
-    try await library.forEachReport(selection) { rows.append($0) }
-    let table = Table([
-      .init("ID", .right), .init("STATE", .left), .init("STARTED", .left), .init("WHAT", .left),
-      .init("KEY", .left, minimumWidth: 8, canShrink: true),
-      .init("USER", .left, minimumWidth: 6, canShrink: true),
-      .init("WHY", .left, minimumWidth: 10, canShrink: true),
-    ])
-    if !rows.all.isEmpty {
-      session.show(
-        table.render(rows.all, width: session.context.outputColumns()).joined(separator: "\n") + "\n")
+    let table = TablePrinter(Self.table, session)
+    try await library.forEachReport(selection) { report in
+      table.append([
+        "\(report.id)", report.state.rawValue, WallClock.text(report.startAt), report.playStatus,
+        report.mediaContentKey, report.clientUserID, report.failure?.message ?? "",
+      ])
     }
+    table.end()
     session.say(try await Self.summary(library))
     return ExitStatus.done
   }
+
+  private static let table = Table([
+    .init("ID", .right), .init("STATE", .left), .init("STARTED", .left), .init("WHAT", .left),
+    .init("KEY", .left, minimumWidth: 8, canShrink: true),
+    .init("USER", .left, minimumWidth: 6, canShrink: true),
+    .init("WHY", .left, minimumWidth: 10, canShrink: true),
+  ])
 
   /// How many wait, and how long the oldest has.
   private static func summary(_ library: Library) async throws -> String {
@@ -64,20 +70,5 @@ struct LMSListCommand: Command {
     guard let oldest = backlog.oldest else { return "nothing waits to be sent, \(backlog.aside) set aside" }
     let age = DurationText(seconds: Int64(library.now()) - oldest)
     return "\(backlog.pending) wait to be sent, the oldest for \(age); \(backlog.aside) set aside"
-  }
-}
-
-/// Rows of a table, collected where the library is.
-private final class RowCollector: Sendable {
-  private let rows = Mutex<[[String]]>([])
-
-  var all: [[String]] { rows.withLock { $0 } }
-
-  func append(_ report: Report) {
-    let row = [
-      "\(report.id)", report.state.rawValue, WallClock.text(report.startAt), report.playStatus,
-      report.mediaContentKey, report.clientUserID, report.failure?.message ?? "",
-    ]
-    rows.withLock { $0.append(row) }
   }
 }

@@ -90,7 +90,7 @@ struct ListCommand: Command {
     return licence.soon(time, within: expiring.milliseconds / 1_000, duration: content.duration) != nil
   }
 
-  /// Row by row: a library of any size is printed in the memory of one block.
+  /// Row by row, as the table: a library of any size is printed in the memory of one block.
   private func writeJSON(
     _ selection: Library.Selection, of library: Library, _ ledger: TimeLedger?, _ session: Session
   ) async throws {
@@ -113,32 +113,31 @@ struct ListCommand: Command {
   private func writeTable(
     _ selection: Library.Selection, of library: Library, _ ledger: TimeLedger?, _ session: Session
   ) async throws {
-    var rows: [[String]] = []
-    for content in try await library.contents(selection) {
+    let table = TablePrinter(Self.table, session)
+    try await library.forEach(selection) { content in
       let verdict = library.licenceVerdict(content, ledger: ledger, readsFile: isExpired)
-      guard isWanted(content, verdict, ledger, at: library.now()) else { continue }
+      guard isWanted(content, verdict, ledger, at: library.now()) else { return }
       let size = ByteCountText(content.fileSize).description
       let progress = content.isDownloaded ? size : "\(content.progress.percent)% of \(size)"
-      rows.append([
+      table.append([
         content.mediaContentKey, content.state.rawValue, progress, Self.licence(content, verdict),
         content.folder,
         content.title,
       ])
     }
-    guard !rows.isEmpty else {
-      session.say(
-        isExpired || expiring != nil
-          ? "nothing of that kind here" : "nothing here; 'kollus download' fetches contents")
-      return
-    }
-    let table = Table([
-      .init("KEY", .left, minimumWidth: 8, canShrink: true), .init("STATE", .left), .init("SIZE", .right),
-      .init("LICENCE", .left, minimumWidth: 8, canShrink: true),
-      .init("FOLDER", .left, minimumWidth: 6, canShrink: true),
-      .init("TITLE", .left, minimumWidth: 10, canShrink: true),
-    ])
-    session.show(table.render(rows, width: session.context.outputColumns()).joined(separator: "\n") + "\n")
+    table.end()
+    guard table.isEmpty else { return }
+    session.say(
+      isExpired || expiring != nil
+        ? "nothing of that kind here" : "nothing here; 'kollus download' fetches contents")
   }
+
+  private static let table = Table([
+    .init("KEY", .left, minimumWidth: 8, canShrink: true), .init("STATE", .left), .init("SIZE", .right),
+    .init("LICENCE", .left, minimumWidth: 8, canShrink: true),
+    .init("FOLDER", .left, minimumWidth: 6, canShrink: true),
+    .init("TITLE", .left, minimumWidth: 10, canShrink: true),
+  ])
 
   /// What a line says of the licence; nothing where there is none to speak of.
   private static func licence(_ content: Content, _ verdict: Verdict) -> String {

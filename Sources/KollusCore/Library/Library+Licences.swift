@@ -165,7 +165,11 @@ extension Library {
 extension Connection {
   /// The time ledger: of the two copies the one that was changed last, and none when either was taken away or edited.
   borrowing func ledger(_ home: Home) throws(SQLiteError) -> TimeLedger? {
-    guard let stored = try storedLedger(home), let copy = LedgerCopy.read(home) else { return nil }
+    guard let stored = try storedLedger(home) else { return nil }
+    guard let copy = LedgerCopy.read(home) else {
+      // One from before there was a second copy stands alone until it next changes.
+      return stored.change == 0 ? stored : nil
+    }
     return copy.change > stored.change ? copy : stored
   }
 

@@ -7,6 +7,10 @@ extension Library {
     /// States wanted; `nil` wants all but receipts.
     package var states: Set<Report.State>?
     package var mediaContentKey: String?
+    /// No more than so many, the oldest.
+    package var limit: Int?
+    /// Whether the forms are wanted, which are most of what is stored.
+    package var withForms = true
     package init() {}
   }
 
@@ -89,7 +93,7 @@ extension Library {
     var found: Report?
     do throws(SQLiteError) {
       try db.reports(
-        "WHERE viewing_id = ? AND stream = ? AND state = 'pending' ORDER BY id LIMIT 1",
+        "SELECT \(Connection.reportColumns()) FROM report WHERE viewing_id = ? AND stream = ? AND state = 'pending' ORDER BY id LIMIT 1",
         [.integer(stream.viewing), .integer(stream.stream)]
       ) { found = $0 }
     } catch {
@@ -239,15 +243,22 @@ extension Library {
     throws(KollusError)
   {
     let states = selection.states ?? [.pending, .aside, .superseded]
-    let marks = states.map { _ in "?" }.joined(separator: ", ")
-    var condition = "WHERE state IN (\(marks))"
-    var values: [Value] = states.map { .text($0.rawValue) }
-    if let key = selection.mediaContentKey {
-      condition += " AND mck = ?"
+    guard !states.isEmpty else { return }
+    // Every state comes in its order from the index and they are merged: a sort would keep the first one waiting for
+    // the last, and hold them all.
+    var parts: [String] = []
+    var values: [Value] = []
+    for state in states {
+      let columns = Connection.reportColumns(withForm: selection.withForms)
+      parts.append("SELECT \(columns) FROM report WHERE state = ?")
+      values.append(.text(state.rawValue))
+      guard let key = selection.mediaContentKey else { continue }
+      parts[parts.count - 1] += " AND mck = ?"
       values.append(.text(key))
     }
+    values.append(.integer(selection.limit.map { Int64($0) } ?? -1))
     do throws(SQLiteError) {
-      try db.reports("\(condition) ORDER BY id", values, body)
+      try db.reports("\(parts.joined(separator: " UNION ALL ")) ORDER BY id LIMIT ?", values, body)
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
@@ -256,7 +267,9 @@ extension Library {
   package func report(_ id: Int64) throws(KollusError) -> Report? {
     var found: Report?
     do throws(SQLiteError) {
-      try db.reports("WHERE id = ?", [.integer(id)]) { found = $0 }
+      try db.reports("SELECT \(Connection.reportColumns()) FROM report WHERE id = ?", [.integer(id)]) {
+        found = $0
+      }
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
@@ -276,14 +289,19 @@ extension Connection {
       .text(report.body), .integer(time))
   }
 
+  /// What a report is read from, in its order.
+  fileprivate static func reportColumns(withForm: Bool = true) -> String {
+    """
+    id, viewing_id, stream, mck, client_user_id, start_at, play_status, url, \(withForm ? "body" : "''"), state, created_at,
+    ended_at, attempts, next_at, not_before, status, error_code, error_message
+    """
+  }
+
+  /// Shows the reports that a statement finds which selects `reportColumns`.
   fileprivate borrowing func reports(
-    _ condition: String, _ values: [Value], _ body: (Report) -> Void
+    _ sql: String, _ values: [Value], _ body: (Report) -> Void
   ) throws(SQLiteError) {
-    let sql = """
-      SELECT id, viewing_id, stream, mck, client_user_id, start_at, play_status, url, body, state, created_at, ended_at,
-      attempts, next_at, not_before, status, error_code, error_message FROM report
-      """
-    try withStatement("\(sql) \(condition)") { row throws(SQLiteError) in
+    try withStatement(sql) { row throws(SQLiteError) in
       try row.bind(values)
       while try row.step() { body(Report(row)) }
     }

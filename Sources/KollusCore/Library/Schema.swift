@@ -117,6 +117,15 @@ enum Schema {
         content_id INTEGER PRIMARY KEY REFERENCES content (id) ON DELETE CASCADE, asked_at INTEGER NOT NULL
       ) STRICT
       """,
+      // A ledger from before there was a second copy of it has no number: it gets 0, and is told by it. Inside the
+      // subquery `change` is the old table's own where it has one, else the 0 beside it.
+      "ALTER TABLE ledger RENAME TO earlier_ledger",
+      "CREATE TABLE ledger (id INTEGER PRIMARY KEY CHECK (id = 1), change INTEGER NOT NULL, seen INTEGER NOT NULL, lag INTEGER NOT NULL, mac BLOB NOT NULL) STRICT",
+      """
+      INSERT INTO ledger SELECT id, (SELECT change FROM earlier_ledger), seen, lag, mac
+      FROM earlier_ledger, (SELECT 0 AS change)
+      """,
+      "DROP TABLE earlier_ledger",
       // Tells another home's key from this one's.
       "CREATE TABLE device (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT"),
   ])

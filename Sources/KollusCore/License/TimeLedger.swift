@@ -74,5 +74,6 @@ extension TimeLedger {
     HMAC.isValid(code, for: message, key: identity.licenceKey)
   }
 
-  private var message: [UInt8] { Array("ledger 1 \(change) \(seen) \(lag)".utf8) }
+  /// Number 0 has only a ledger from before there were numbers, and its code does not cover one.
+  private var message: [UInt8] { Array("ledger 1 \(change > 0 ? "\(change) " : "")\(seen) \(lag)".utf8) }
 }
