@@ -13,7 +13,7 @@ package enum Kollus {
     DownloadCommand.self, ListCommand.self, ShowCommand.self, ExportCommand.self, VerifyCommand.self,
     RenewCommand.self, PlayCheckCommand.self, PlayCommand.self, LMSFlushCommand.self, LMSListCommand.self,
     LMSShowCommand.self, LMSRequeueCommand.self, LMSDropCommand.self, LMSExportCommand.self,
-    RemoveCommand.self, ConfigCommand.self, IdentityCommand.self,
+    RemoveCommand.self, EventsCommand.self, ConfigCommand.self, IdentityCommand.self,
     CompletionsCommand.self,
   ]
 

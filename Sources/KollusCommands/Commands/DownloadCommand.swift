@@ -133,7 +133,7 @@ struct DownloadCommand: Command {
     requests = requests.filter { seen.insert($0.reference).inserted }
     let settings = try session.settings(flags)
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = isDryRun ? session.display() : session.display(logging: library.home)
     defer { display.close() }
     let downloader = try Downloader(
       home: library.home, library: library, settings: settings, sink: display.sink,

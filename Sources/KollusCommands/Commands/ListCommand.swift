@@ -68,7 +68,7 @@ struct ListCommand: Command {
     let library = try session.openLibrary()
     var selection = selection
     if isRecent { selection.downloadedSince = Int64(session.context.now()) - 7 * 86_400 }
-    let display = session.display()
+    let display = session.display(logging: library.home)
     try await library.tidy(display.sink)
     display.close()
     let ledger = try await library.ledger()

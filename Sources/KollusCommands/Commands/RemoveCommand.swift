@@ -35,7 +35,7 @@ struct RemoveCommand: Command {
       selection.states = Set(Content.State.allCases)
       wanted = try await library.contents(selection).filter { $0.kind != .sample }.map(\.mediaContentKey)
     }
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     var failures: [KollusError] = []
     var writer = JSONWriter()

@@ -18,7 +18,7 @@ struct VerifyCommand: Command {
 
   func run(_ session: Session) async throws -> Int32 {
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     try await library.tidy(display.sink)
     let wanted = keys.isEmpty ? try await library.keysToVerify() : keys

@@ -164,4 +164,10 @@ extension Session {
     let lines = LinesSink(self)
     return (lines, { lines.close() })
   }
+
+  /// The same display for a command that changes or finds something: what it is told is kept in the log as well.
+  func display(logging home: Home) -> (sink: any EventSink, close: @Sendable () -> Void) {
+    let display = display()
+    return (LoggingSink(display.sink, EventLog(home, now: context.now)), display.close)
+  }
 }

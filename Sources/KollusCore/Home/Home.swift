@@ -143,6 +143,9 @@ extension Home {
   /// Taken by the one process that renews licences.
   func renewalLock() throws(KollusError) -> ByteLock? { try lock(at: 1) }
 
+  /// Taken for the moment in which a full file of the event log is put aside.
+  func eventLogLock() throws(SystemError) -> ByteLock? { try ByteLock(path: lockPath, offset: 16) }
+
   /// Taken by the one process that downloads, repairs or removes this content.
   package func lock(content id: Int64) throws(KollusError) -> ByteLock? {
     try lock(at: 1_024 + (id & 0xffff_ffff_ffff))
