@@ -8,9 +8,9 @@ extension Library {
   /// A new one gets the index `content.id` when that is free, the next one otherwise.
   /// A ready content keeps everything but the mark that a licence is needed.
   /// State, progress, position and the mark that a licence is needed are kept. `folder` is only taken
-  /// when given. Returns the content as it then stands.
+  /// when given. One that was cancelled begins anew if it `revives`. Returns the content as it then stands.
   func register(
-    _ content: Content, source: [UInt8], playURL digest: [UInt8]?, folder: String?
+    _ content: Content, source: [UInt8], playURL digest: [UInt8]?, folder: String?, revives: Bool = false
   ) async throws -> Content {
     let stored = try await record { db throws(SQLiteError) in
       try db.upsert(content)
@@ -27,6 +27,10 @@ extension Library {
         INSERT INTO source (content_id, sealed) SELECT id, ? FROM content WHERE id = ? AND state <> 'ready'
         ON CONFLICT (content_id) DO UPDATE SET sealed = excluded.sealed
         """, .blob(source), .integer(id))
+      if revives {
+        try db.execute(
+          "UPDATE content SET state = 'registered' WHERE id = ? AND state = 'cancelled'", .integer(id))
+      }
       if let digest {
         try db.execute(
           "INSERT OR REPLACE INTO play_url (digest, content_id) VALUES (?, ?)", .blob(digest), .integer(id))

@@ -141,6 +141,17 @@ extension Library {
     }
   }
 
+  /// Contents that somebody works on and that are not ready: downloads, but for a rare check or removal.
+  func running() throws(KollusError) -> [(id: Int64, key: String)] {
+    var found: [(Int64, String)] = []
+    for id in try home.lockedContents() {
+      try query("\(Self.select) WHERE content.id = ? AND state NOT IN ('ready', 'missing')", [.integer(id)]) {
+        found.append((id, $0.mediaContentKey))
+      }
+    }
+    return found
+  }
+
   /// The index that the next new content would get.
   func nextIndex() throws(KollusError) -> Int64 {
     let sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'content'"
