@@ -14,7 +14,7 @@ package enum Kollus {
     ExportCommand.self, VerifyCommand.self,
     RenewCommand.self, PlayCheckCommand.self, PlayCommand.self, LMSFlushCommand.self, LMSListCommand.self,
     LMSShowCommand.self, LMSRequeueCommand.self, LMSDropCommand.self, LMSExportCommand.self,
-    RemoveCommand.self, EventsCommand.self, ConfigCommand.self, IdentityCommand.self,
+    MoveCommand.self, RemoveCommand.self, EventsCommand.self, ConfigCommand.self, IdentityCommand.self,
     CompletionsCommand.self,
   ]
 

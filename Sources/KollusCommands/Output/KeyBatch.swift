@@ -16,9 +16,10 @@ struct KeyBatch {
 
   /// Does something to a content and notes how it went; `true` when the whole command is to end.
   ///
-  /// `members` are written between the key and the error.
+  /// `members` are written before the error. What is only rehearsed is not done.
   mutating func run(
-    _ key: String, members: (inout JSONWriter) -> Void = { _ in }, _ work: () async throws -> Void
+    _ key: String, isRehearsal: Bool = false, members: (inout JSONWriter) -> Void = { _ in },
+    work: () async throws -> Void
   ) async -> Bool {
     var failure: KollusError?
     do {
@@ -27,7 +28,7 @@ struct KeyBatch {
     } catch {
       failure = Failure.of(error).of(key)
     }
-    add(key, failure, members: members)
+    add(key, failure, isDone: !isRehearsal, members: members)
     return failure?.kind == .interrupted && Task.isCancelled
   }
 

@@ -135,11 +135,6 @@ extension Library {
     }
   }
 
-  /// Moves a content to a virtual folder, made as needed; an empty path is the root.
-  func place(_ id: Int64, in folder: String) async throws {
-    try await record { db throws(SQLiteError) in try db.place(content: id, in: folder) }
-  }
-
   /// Before its key is destroyed: from here on it is not ready, whatever happens next.
   func setCancelled(_ id: Int64) async throws {
     try await record(.durable) { db throws(SQLiteError) in
@@ -155,12 +150,6 @@ extension Library {
         UPDATE content SET state = 'ready', download_size = file_size, file_stamp = ?, error_kind = NULL,
         error_code = NULL, error_message = NULL WHERE id = ?
         """, .integer(stamp), .integer(id))
-    }
-  }
-
-  func delete(_ id: Int64) async throws {
-    try await record(.durable) { db throws(SQLiteError) in
-      try db.execute("DELETE FROM content WHERE id = ?", .integer(id))
     }
   }
 }
@@ -210,13 +199,5 @@ extension Connection {
       try row.bind([.text(mediaContentKey)])
       return try row.step() ? row.integer(at: 0) : 0
     }
-  }
-
-  /// Puts a content into a virtual folder, made as needed; an empty path is the root.
-  fileprivate borrowing func place(content id: Int64, in folder: String) throws(SQLiteError) {
-    if !folder.isEmpty { try execute("INSERT OR IGNORE INTO folder (path) VALUES (?)", .text(folder)) }
-    try execute(
-      "UPDATE content SET folder_id = (SELECT id FROM folder WHERE path = ?) WHERE id = ?", .text(folder),
-      .integer(id))
   }
 }
