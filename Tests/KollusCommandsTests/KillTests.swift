@@ -31,6 +31,9 @@ import Testing
     try? FileManager.default.removeItem(atPath: bench.tool.home)  // The folder goes later anyhow.
   }
 
+  /// How often a test kills that does so many times unless asked for more or fewer.
+  static func count(_ usual: Int) -> Int { setting("KOLLUS_KILLS", default: usual) }
+
   private static func setting(_ name: String, default value: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
   }

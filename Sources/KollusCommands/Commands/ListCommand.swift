@@ -25,14 +25,14 @@ struct ListCommand: Command {
 
   static let tree = Input<Bool>.flag("tree", help: "Show folders as a tree, contents before inner folders.")
   static let columns = Input<ListColumns?>.option(
-    "columns", nil, "NAMES",
-    help:
-      "What to show, in this order, for people: \(ListColumn.allCases.map(\.rawValue).joined(separator: ","))."
-  )
+    "columns", nil, "NAMES", help: "What to show, in this order, such as key,title; for people.")
 
   static let spec = CommandSpec(
     "list", "List the contents of the library.",
-    discussion: "Contents whose file is gone are marked missing first, and shown only with --state missing.",
+    discussion: """
+      Contents whose file is gone are marked missing first, and shown only with --state missing. Columns are \
+      \(ListColumn.allCases.map(\.rawValue).joined(separator: ", ")).
+      """,
     inputs: [
       scheme.declaration, states.declaration, recent.declaration, expired.declaration, expiring.declaration,
       sort.declaration, folder.declaration, tree.declaration, columns.declaration,

@@ -79,8 +79,10 @@ struct RemoveCommand: Command {
       if isOver { break }
     }
     display.close()
-    if !clearing.isEmpty || isDryRun {
-      session.say("\(ByteCountText(freed)) \(isDryRun ? "would be freed" : "freed")")
+    if !clearing.isEmpty {
+      session.say(
+        batch.isEmpty
+          ? "nothing to remove" : "\(ByteCountText(freed)) \(isDryRun ? "would be freed" : "freed")")
     }
     return batch.end()
   }

@@ -14,6 +14,9 @@ struct KeyBatch {
     writer.beginArray()
   }
 
+  /// Whether nothing was noted so far.
+  var isEmpty: Bool { tally.count == 0 }
+
   /// Does something to a content and notes how it went; `true` when the whole command is to end.
   ///
   /// `members` are written before the error. What is only rehearsed is not done.

@@ -2,16 +2,16 @@ import SQLiteKit
 
 /// Giving up downloads, also those of other processes.
 extension Library {
-  /// How long a process that downloads has to notice, in seconds.
-  private static let longestWait = 30
-
   /// Ends the download of a content, in whatever process it runs, and drops what is held of it.
   ///
   /// A content that is not being downloaded just loses what is held. Throws `badData` for one that is ready or
-  /// was, and `tryLater` when whoever works on it does not let go; the wish stands until a later download begins.
-  package func cancel(_ content: Content, _ sink: any EventSink) async throws {
+  /// was, and `tryLater` when whoever works on it does not let go in time; the wish stands until a later download
+  /// begins.
+  package func cancel(
+    _ content: Content, within patience: Duration = .seconds(30), _ sink: any EventSink
+  ) async throws {
     let key = content.mediaContentKey
-    let deadline = ContinuousClock.now + .seconds(Self.longestWait)
+    let deadline = ContinuousClock.now + patience
     var current = content
     while true {
       try Self.checkCancellable(current)
