@@ -29,6 +29,16 @@ static inline int kollus_lock_byte(int descriptor, off_t at, int take) {
   return fcntl(descriptor, 37 /* F_OFD_SETLK */, &range) == 0 ? 0 : errno;
 }
 
+/// Looks for a lock of another open file description among `length` bytes from `from` on (F_OFD_GETLK), taking none.
+/// 0 with the first byte of one in `found`, or -1 there when none is held; else the error number.
+static inline int kollus_find_lock(int descriptor, off_t from, off_t length, off_t *_Nonnull found) {
+  struct flock range = {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = from, .l_len = length, .l_pid = 0};
+  if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &range) != 0) return errno;
+  *found = range.l_type == F_UNLCK ? -1 : range.l_start;
+  return 0;
+}
+
 static volatile int kollus_signal_pipe = -1;
 
 static void kollus_note_signal(int number) {

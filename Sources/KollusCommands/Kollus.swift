@@ -10,10 +10,12 @@ package enum Kollus {
   package static let version = "0.1.0"
 
   static let commands: [any Command.Type] = [
-    DownloadCommand.self, ListCommand.self, ShowCommand.self, ExportCommand.self, VerifyCommand.self,
+    DownloadCommand.self, WatchCommand.self, CancelCommand.self, ListCommand.self, ShowCommand.self,
+    ExportCommand.self, VerifyCommand.self,
     RenewCommand.self, PlayCheckCommand.self, PlayCommand.self, LMSFlushCommand.self, LMSListCommand.self,
     LMSShowCommand.self, LMSRequeueCommand.self, LMSDropCommand.self, LMSExportCommand.self,
-    RemoveCommand.self, DoctorCommand.self, ConfigCommand.self, IdentityCommand.self,
+    MoveCommand.self, RemoveCommand.self, EventsCommand.self, DoctorCommand.self, ConfigCommand.self,
+    IdentityCommand.self,
     CompletionsCommand.self,
   ]
 

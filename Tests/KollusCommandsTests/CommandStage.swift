@@ -141,7 +141,13 @@ enum Contract {
   static let rehearsal = [
     "mediaContentKey string", "downloaded bool", "pendingSize integer", "content object", "error null",
   ]
-  static let removed = ["mediaContentKey string", "removed bool", "error object|null"]
+  static let removed = [
+    "mediaContentKey string", "removed bool", "reasons array", "size integer", "error object|null",
+  ]
+  static let cancelled = ["mediaContentKey string", "cancelled bool", "error object|null"]
+  static let moved = ["mediaContentKey string", "moved bool", "folder string|null", "error object|null"]
+  /// A folder of `list --tree`.
+  static let folder = ["mediaContentKey null", "title string", "fileType integer", "folder string"]
   static let verified = [
     "mediaContentKey string", "sound bool", "segments integer|null", "damaged array", "error object|null",
     "repaired array",

@@ -4,7 +4,7 @@ import Testing
 
 /// Kills at random moments; `KOLLUS_KILLS` and `KOLLUS_KILL_MIB` ask for more and larger ones.
 @Suite(.serialized, .temporaryDirectory) struct KillTests {
-  static let kills = setting("KOLLUS_KILLS", default: 8)
+  static let kills = count(8)
   static let mebibytes = setting("KOLLUS_KILL_MIB", default: 16)
 
   @Test(.timeLimit(.minutes(10)), arguments: 0..<kills)
@@ -31,7 +31,10 @@ import Testing
     try? FileManager.default.removeItem(atPath: bench.tool.home)  // The folder goes later anyhow.
   }
 
-  static func setting(_ name: String, default value: Int) -> Int {
+  /// How often a test kills that does so many times unless asked for more or fewer.
+  static func count(_ usual: Int) -> Int { setting("KOLLUS_KILLS", default: usual) }
+
+  private static func setting(_ name: String, default value: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Migrations that are killed, and several at once; `KOLLUS_KILLS` asks for more kills.
 @Suite(.serialized, .temporaryDirectory) struct MigrationKillTests {
-  static let kills = KillTests.setting("KOLLUS_KILLS", default: 20)
+  static let kills = KillTests.count(20)
 
   @Test(.timeLimit(.minutes(10)), arguments: 0..<kills)
   func `kill -9 while a home is migrated leaves it sound`(_ trial: Int) async throws {

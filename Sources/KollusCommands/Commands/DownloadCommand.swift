@@ -1,7 +1,5 @@
 import ArgumentKit
-import JSONKit
 import KollusCore
-import TerminalKit
 
 /// `kollus download`: contents by key, play URL or `kollus://download` URL.
 struct DownloadCommand: Command {
@@ -133,7 +131,7 @@ struct DownloadCommand: Command {
     requests = requests.filter { seen.insert($0.reference).inserted }
     let settings = try session.settings(flags)
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = isDryRun ? session.display() : session.display(logging: library.home)
     defer { display.close() }
     let downloader = try Downloader(
       home: library.home, library: library, settings: settings, sink: display.sink,
@@ -141,11 +139,9 @@ struct DownloadCommand: Command {
     defer { downloader.close() }
     let outcomes = isDryRun ? await downloader.rehearse(requests) : await downloader.run(requests)
     display.close()
-    show(outcomes, session, library, try await library.ledger())
-    let failures = outcomes.compactMap { outcome in
-      if case .failure(let error) = outcome.result { error } else { nil }
-    }
-    return ExitStatus.of(batch: failures, of: outcomes.count)
+    let report = try await DownloadReport(outcomes, isDryRun: isDryRun, library)
+    report.show(session)
+    return report.status
   }
 
   private static func lines(_ from: String, _ session: Session) async throws -> [String] {
@@ -156,61 +152,5 @@ struct DownloadCommand: Command {
     // Some editors begin a file with a byte order mark.
     guard let first = lines.first, first.hasPrefix("\u{feff}") else { return lines }
     return [String(first.dropFirst())] + lines.dropFirst()
-  }
-
-  private func show(
-    _ outcomes: [DownloadOutcome], _ session: Session, _ library: Library, _ ledger: TimeLedger?
-  ) {
-    if session.common.json {
-      session.write(json: json(outcomes, library, ledger))
-      // A failure is one JSON object on the other stream as well, so that it is never overlooked.
-      for case .failure(let error) in outcomes.map(\.result) { session.tell(error) }
-      return
-    }
-    if isDryRun {
-      for outcome in outcomes {
-        switch outcome.result {
-        case .failure(let error): session.tell(error)
-        case .success(let content):
-          let what = content.isDownloaded ? "is here" : "would fetch \(ByteCountText(outcome.pending))"
-          session.say("\(content.mediaContentKey.terminalSafe) (\(content.title.terminalSafe)): \(what)")
-        }
-      }
-      let sum = outcomes.reduce(Int64(0)) { $0.addingReportingOverflow($1.pending).partialValue }
-      session.say("in all \(ByteCountText(sum))")
-    } else if outcomes.count > 1 {
-      let done = outcomes.count { if case .success = $0.result { true } else { false } }
-      session.say("\(done) of \(outcomes.count) downloaded")
-    }
-  }
-
-  private func json(_ outcomes: [DownloadOutcome], _ library: Library, _ ledger: TimeLedger?) -> String {
-    var writer = JSONWriter()
-    writer.beginArray()
-    for outcome in outcomes {
-      writer.beginObject()
-      writer.member("mediaContentKey", outcome.mediaContentKey)
-      switch outcome.result {
-      case .success(let content):
-        writer.member("downloaded", content.isDownloaded)
-        if isDryRun { writer.member("pendingSize", outcome.pending) }
-        writer.name("content")
-        content.write(
-          to: &writer, mediaPath: library.home.mediaPath,
-          licence: library.licenceVerdict(content, ledger: ledger))
-        writer.name("error")
-        writer.null()
-      case .failure(let error):
-        // A completion that was not accepted leaves the content here, and its licence expired.
-        writer.member("downloaded", error.code == Int(Licence.Cause.completion.rawValue))
-        writer.name("content")
-        writer.null()
-        writer.name("error")
-        Failure.write(error, to: &writer)
-      }
-      writer.endObject()
-    }
-    writer.endArray()
-    return writer.text
   }
 }

@@ -30,7 +30,7 @@ struct LMSFlushCommand: Command {
   func run(_ session: Session) async throws -> Int32 {
     let settings = try session.settings()
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     if isDryRun {
       try await library.recoverViewings()

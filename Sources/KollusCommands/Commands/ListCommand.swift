@@ -1,6 +1,7 @@
 import ArgumentKit
 import JSONKit
 import KollusCore
+import Synchronization
 import SystemKit
 import TerminalKit
 
@@ -22,28 +23,40 @@ struct ListCommand: Command {
     "expiring", nil, "TIME",
     help: "Only contents whose licence will soon run out: within TIME, or with the next play.")
 
+  static let tree = Input<Bool>.flag("tree", help: "Show folders as a tree, contents before inner folders.")
+  static let columns = Input<ListColumns?>.option(
+    "columns", nil, "NAMES", help: "What to show, in this order, such as key,title; for people.")
+
   static let spec = CommandSpec(
     "list", "List the contents of the library.",
-    discussion: "Contents whose file is gone are marked missing first, and shown only with --state missing.",
+    discussion: """
+      Contents whose file is gone are marked missing first, and shown only with --state missing. Columns are \
+      \(ListColumn.allCases.map(\.rawValue).joined(separator: ", ")).
+      """,
     inputs: [
       scheme.declaration, states.declaration, recent.declaration, expired.declaration, expiring.declaration,
-      sort.declaration, folder.declaration,
+      sort.declaration, folder.declaration, tree.declaration, columns.declaration,
     ],
     examples: [
       "kollus list --expiring 7d", "kollus list", "kollus list --state failed --json",
-      "kollus list --recent --sort time",
+      "kollus list --recent --sort time", "kollus list --tree --columns key,title",
     ])
 
   var selection = Library.Selection()
   var isRecent: Bool
   var isExpired: Bool
   var expiring: TimeSpan?
+  var isTree: Bool
+  var columns: [ListColumn]?
 
   init(_ given: ParsedArguments) throws(UsageError) {
     isRecent = try given(Self.recent)
     isExpired = try given(Self.expired)
     expiring = try given(Self.expiring)
     selection.order = try given(Self.sort)
+    isTree = try given(Self.tree)
+    selection.isByFolder = isTree
+    columns = try given(Self.columns)?.columns
     for word in try given(Self.states) {
       guard let state = Content.State(rawValue: word) else {
         throw UsageError(
@@ -65,10 +78,13 @@ struct ListCommand: Command {
   }
 
   func run(_ session: Session) async throws -> Int32 {
+    if columns != nil, session.common.json {
+      throw KollusError(.usage, "--columns is for people; --json always has all members")
+    }
     let library = try session.openLibrary()
     var selection = selection
     if isRecent { selection.downloadedSince = Int64(session.context.now()) - 7 * 86_400 }
-    let display = session.display()
+    let display = session.display(logging: library.home)
     try await library.tidy(display.sink)
     display.close()
     let ledger = try await library.ledger()
@@ -96,10 +112,16 @@ struct ListCommand: Command {
   ) async throws {
     let array = JSONArrayPrinter(session)
     let mediaPath = library.home.mediaPath
+    let trail = Mutex(FolderTrail())
     do {
       try await library.forEach(selection) { content in
         let verdict = library.licenceVerdict(content, ledger: ledger, readsFile: isExpired)
         guard isWanted(content, verdict, ledger, at: library.now()) else { return }
+        if isTree {
+          for folder in trail.withLock({ $0.enter(content.folder) }) {
+            array.append { folder.write(to: &$0) }
+          }
+        }
         array.append { content.write(to: &$0, mediaPath: mediaPath, licence: verdict) }
       }
     } catch {
@@ -113,37 +135,36 @@ struct ListCommand: Command {
   private func writeTable(
     _ selection: Library.Selection, of library: Library, _ ledger: TimeLedger?, _ session: Session
   ) async throws {
-    let table = TablePrinter(Self.table, session)
+    let columns = columns ?? ListColumn.standard.filter { $0 != .folder || !isTree }
+    let table = TablePrinter(Table(columns.map(\.column)), session)
+    let tree = Mutex(TreeRows())
     try await library.forEach(selection) { content in
       let verdict = library.licenceVerdict(content, ledger: ledger, readsFile: isExpired)
       guard isWanted(content, verdict, ledger, at: library.now()) else { return }
-      let size = ByteCountText(content.fileSize).description
-      let progress = content.isDownloaded ? size : "\(content.progress.percent)% of \(size)"
-      table.append([
-        content.mediaContentKey, content.state.rawValue, progress, Self.licence(content, verdict),
-        content.folder,
-        content.title,
-      ])
+      let row = columns.map { $0.cell(content, verdict) }
+      if isTree {
+        tree.withLock { $0.append(row, in: content.folder) }
+      } else {
+        table.append(row)
+      }
     }
+    for row in tree.withLock({ $0.drawn() }) { table.append(row) }
     table.end()
     guard table.isEmpty else { return }
     session.say(
       isExpired || expiring != nil
         ? "nothing of that kind here" : "nothing here; 'kollus download' fetches contents")
   }
+}
 
-  private static let table = Table([
-    .init("KEY", .left, minimumWidth: 8, canShrink: true), .init("STATE", .left), .init("SIZE", .right),
-    .init("LICENCE", .left, minimumWidth: 8, canShrink: true),
-    .init("FOLDER", .left, minimumWidth: 6, canShrink: true),
-    .init("TITLE", .left, minimumWidth: 10, canShrink: true),
-  ])
-
-  /// What a line says of the licence; nothing where there is none to speak of.
-  private static func licence(_ content: Content, _ verdict: Verdict) -> String {
-    guard let licence = content.licence?.licence else { return content.needsLicence ? "none" : "" }
-    if let reason = verdict.reasons.first { return "refused: \(reason.name.rawValue)" }
-    if let date = licence.expirationDate.value { return "until \(WallClock.localDate(date))" }
-    return "valid"
+extension FolderTrail.Node {
+  /// The members of a folder in a tree; a tested contract.
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("mediaContentKey", nil as String?)
+    writer.member("title", name)
+    writer.member("fileType", 1)
+    writer.member("folder", parent)
+    writer.endObject()
   }
 }

@@ -7,6 +7,8 @@ struct Moment: Sendable, Equatable, ArgumentValue, CustomStringConvertible {
   private enum Meaning: Sendable, Equatable {
     /// Unix seconds.
     case time(Int64)
+    /// A whole day, by its last second.
+    case day(Int64)
     case span(Int64)
   }
 
@@ -17,8 +19,18 @@ struct Moment: Sendable, Equatable, ArgumentValue, CustomStringConvertible {
   /// Unix seconds, counted from `now` where it is a span.
   func seconds(after now: Double) -> Int64 {
     switch meaning {
-    case .time(let time): time
+    case .time(let time), .day(let time): time
     case .span(let seconds): Int64(now) + seconds
+    }
+  }
+
+  /// Unix seconds of the moment as one in the past: the beginning of a day, or a span ago.
+  func seconds(before now: Double) -> Int64 {
+    switch meaning {
+    case .time(let time): time
+    // The last day of summer time is an hour longer or shorter.
+    case .day(let end): Self.time("\(description)T00:00") ?? end - 86_399
+    case .span(let seconds): Int64(now) - seconds
     }
   }
 
@@ -27,7 +39,7 @@ struct Moment: Sendable, Equatable, ArgumentValue, CustomStringConvertible {
     if let span = TimeSpan(argument), argument.last.map({ "smhd".contains($0) }) ?? false {
       meaning = .span(span.milliseconds / 1_000)
     } else if let time = Self.time(argument) {
-      meaning = .time(time)
+      meaning = argument.contains("T") ? .time(time) : .day(time)
     } else {
       throw UsageError(
         "'\(argument)' is not a date",

@@ -52,7 +52,7 @@ struct PlayCheckCommand: Command {
   func run(_ session: Session) async throws -> Int32 {
     let settings = renews ? try session.settings() : Settings()
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     var trip = trip
     trip.until = until?.seconds(after: library.now())

@@ -74,7 +74,7 @@ struct PlayCommand: Command {
   func run(_ session: Session) async throws -> Int32 {
     let settings = try session.settings()
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     var request = request ?? prototype
     if let url {

@@ -54,7 +54,7 @@ struct RenewCommand: Command {
   func run(_ session: Session) async throws -> Int32 {
     let settings = try session.settings(flags)
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     try await library.tidy(display.sink)
     let renewer = try Renewer(library: library, settings: settings, sink: display.sink)

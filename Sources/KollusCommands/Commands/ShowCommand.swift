@@ -17,7 +17,7 @@ struct ShowCommand: Command {
 
   func run(_ session: Session) async throws -> Int32 {
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     try await library.tidy(display.sink)
     display.close()
     var content = try await session.content(key, in: library)

@@ -39,7 +39,7 @@ struct VerifyCommand: Command {
   func run(_ session: Session) async throws -> Int32 {
     let settings = repairs ? try session.settings([("origin", origin)]) : nil
     let library = try session.openLibrary()
-    let display = session.display()
+    let display = session.display(logging: library.home)
     defer { display.close() }
     try await library.tidy(display.sink)
     let downloader = try settings.map { settings throws(KollusError) in

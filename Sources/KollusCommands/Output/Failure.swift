@@ -41,11 +41,5 @@ enum Failure {
   }
 
   /// `{"code":…,"message":…,"hint":…}`, the form of every `error` member.
-  static func write(_ error: KollusError, to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("code", error.code)
-    writer.member("message", error.message.withoutTokens)
-    writer.member("hint", error.hint)
-    writer.endObject()
-  }
+  static func write(_ error: KollusError, to writer: inout JSONWriter) { error.write(to: &writer) }
 }

@@ -63,7 +63,7 @@ final class LinesSink: EventSink {
         draw(&state)
       case .sendCompleteStoredLms(let successCount, let failCount):
         line("\(successCount) reports sent, \(failCount) not", &state)
-      case .note(.resolved, _, _), .note(.planned, _, _): break  // Other lines say as much.
+      case .note(.resolved, _, _), .note(.planned, _, _), .note(.played, _, _): break  // Other lines say as much.
       case .note(let note, let key, let message):
         let item = key.map { "\($0.terminalSafe): " } ?? ""
         line("\(item)\(note.rawValue): \(message.terminalSafe)", &state)
@@ -163,5 +163,11 @@ extension Session {
     if common.quiet { return (FailuresSink(session: self), {}) }
     let lines = LinesSink(self)
     return (lines, { lines.close() })
+  }
+
+  /// The same display for a command that changes or finds something: what it is told is kept in the log as well.
+  func display(logging home: Home) -> (sink: any EventSink, close: @Sendable () -> Void) {
+    let display = display()
+    return (LoggingSink(display.sink, EventLog(home, now: context.now)), display.close)
   }
 }

@@ -70,15 +70,20 @@ extension Downloader {
       }
       // The one that was joined has ended without success: its outcome is ours.
       if wasJoined, let failure = current.failure, current.state == .failed { throw failure }
+      if current.state == .cancelled, wasJoined || content.state != .cancelled { throw Self.cancelled }
+      // What was wished before this download began is over; what the one that was joined died over is not.
+      if !wasJoined { try await library.forgetCancellation(of: id) }
       do {
-        // An old failure is over from here on: those who join must not take it for this run's.
-        if current.state == .failed { try await library.begin(id, holding: current.downloadSize) }
-        let given = current == content ? source : nil
-        // A list of a hundred thousand digests weighs as much as all buffers: one such content at a time.
-        guard given == nil, try await library.sourceSize(of: id) > 1 << 20 else {
-          return try await transfer(current, given, lock)
+        return try await cancellably(current) {
+          // An old failure is over from here on: those who join must not take it for this run's.
+          if current.state == .failed { try await library.begin(current.id, holding: current.downloadSize) }
+          let given = current == content ? source : nil
+          // A list of a hundred thousand digests weighs as much as all buffers: one such content at a time.
+          guard given == nil, try await library.sourceSize(of: current.id) > 1 << 20 else {
+            return try await transfer(current, given, lock)
+          }
+          return try await heavy.with(1) { try await transfer(current, nil, lock) }
         }
-        return try await heavy.with(1) { try await transfer(current, nil, lock) }
       } catch {
         throw try await record(error, of: current)
       }
@@ -108,18 +113,19 @@ extension Downloader {
     defer { withExtendedLifetime(sealed.lock) {} }
     let content = sealed.content
     do {
-      if content.needsLicence, !(content.licence?.isComplete ?? false) {
-        try await library.setFetched(content.id, filesNeedSync: sealed.filesNeedSync)
-        let (ready, failure) = try await licensor.complete(content, stamp: sealed.stamp)
-        if let failure { throw failure }
-        sink.emit(.downloadContent(ready.progress, error: nil))
+      let ready = try await cancellably(content) {
+        if content.needsLicence, !(content.licence?.isComplete ?? false) {
+          try await library.setFetched(content.id, filesNeedSync: sealed.filesNeedSync)
+          let (ready, failure) = try await licensor.complete(content, stamp: sealed.stamp)
+          if let failure { throw failure }
+          return ready
+        }
+        guard
+          let ready = try await library.finish(
+            content, at: Int64(WallClock.now()), stamp: sealed.stamp, filesNeedSync: sealed.filesNeedSync)
+        else { throw Self.removed }
         return ready
       }
-      guard
-        let ready = try await library.finish(
-          sealed.content, at: Int64(WallClock.now()), stamp: sealed.stamp, filesNeedSync: sealed.filesNeedSync
-        )
-      else { throw Self.removed }
       sink.emit(.downloadContent(ready.progress, error: nil))
       return ready
     } catch {

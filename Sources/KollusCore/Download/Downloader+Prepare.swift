@@ -38,12 +38,17 @@ extension Downloader {
         }
       }
       for content in known { try checkPatience(content) }
+      // One that is cancelled from here on stays so; one that was before begins anew.
+      let alive = Set(known.filter { $0.state != .cancelled }.map { ExactText($0.mediaContentKey) })
       return try await resolving(request, known: known) { sources in
         var prepared: [Prepared] = []
         let wanted = sources.filter { !$0.manifest.isIntro }
         for source in sources where source.manifest.isIntro && !wanted.isEmpty { skip(source) }
         for source in wanted.isEmpty ? sources : wanted {
-          prepared.append(await register(source, request: request, place: prepared.isEmpty ? place : nil))
+          let revives = !alive.contains(ExactText(source.manifest.content.mediaContentKey))
+          prepared.append(
+            await register(
+              source, request: request, place: prepared.isEmpty ? place : nil, revives: revives))
         }
         return prepared
       }
@@ -63,7 +68,7 @@ extension Downloader {
   }
 
   /// Whether another process works on the content.
-  func isBusy(_ content: Content) throws -> Bool { try home.lock(content: content.id) == nil }
+  func isBusy(_ content: Content) throws -> Bool { try home.isLocked(content: content.id) }
 
   /// Intro clips are not downloaded (PROTO §1.4); beside other contents that is no failure.
   func skip(_ source: Source) {
@@ -113,7 +118,9 @@ extension Downloader {
     return nil
   }
 
-  func register(_ source: Source, request: DownloadRequest, place: Int64?) async -> Prepared {
+  func register(
+    _ source: Source, request: DownloadRequest, place: Int64?, revives: Bool
+  ) async -> Prepared {
     let key = source.manifest.content.mediaContentKey
     do {
       if source.manifest.isIntro, let refusal = refusal(of: source.manifest),
@@ -121,7 +128,7 @@ extension Downloader {
       {
         sink.emit(.note(.skipped, mediaContentKey: key, message: "\(refusal.message) (\(refusal.code))"))
       }
-      let content = try await store(source, request: request, place: place)
+      let content = try await store(source, request: request, place: place, revives: revives)
       if content.isDownloaded, isIntact(content) {
         await tellReady(content)
         return .settled(DownloadOutcome(mediaContentKey: key, result: .success(content)))
@@ -136,7 +143,9 @@ extension Downloader {
     }
   }
 
-  func store(_ source: Source, request: DownloadRequest, place: Int64? = nil) async throws -> Content {
+  func store(
+    _ source: Source, request: DownloadRequest, place: Int64? = nil, revives: Bool = false
+  ) async throws -> Content {
     if let refusal = refusal(of: source.manifest) { throw refusal }
     var content = source.manifest.content
     content.id = place ?? 0
@@ -153,7 +162,8 @@ extension Downloader {
       digest = home.playURLDigest(address)
     }
     return try await library.register(
-      content, source: try source.sealed(under: home.identity.key), playURL: digest, folder: request.folder)
+      content, source: try source.sealed(under: home.identity.key), playURL: digest, folder: request.folder,
+      revives: revives)
   }
 }
 

@@ -39,6 +39,7 @@ package struct Downloader: Sendable {
   let buffers = SpareBuffers()
   /// Taken by a content with a very long list of digests.
   let heavy = Allotment(1)
+  let cancellations = Cancellations()
   /// Contents whose bytes are under way at once.
   let transfers: Allotment
   /// Manifests asked for at once.
@@ -91,14 +92,24 @@ package struct Downloader: Sendable {
         return DownloadOutcome(mediaContentKey: request.key, result: .failure(named))
       }
     }
-    let window = settings.jobs + Self.commitsAhead
-    let prepared = await mapConcurrently(Array(requests.enumerated()), limit: window) { item in
+    let prepared = await mapConcurrently(
+      Array(requests.enumerated()), limit: settings.jobs + Self.commitsAhead
+    ) { item in
       await prepare(item.element, known: known, place: first + Int64(item.offset))
     }.flatMap { $0 }
+    return await withTaskGroup(of: Void.self) { group in
+      group.addTask { await watchForCancellations() }
+      defer { group.cancelAll() }
+      return await fetchAll(prepared)
+    }
+  }
+
+  /// Fetches what is to be fetched, in the order given.
+  private func fetchAll(_ prepared: [Prepared]) async -> [DownloadOutcome] {
     let shortage = spaceShortage(prepared)
     let state = QueueState()
     return await mapConcurrently(
-      prepared, limit: window,
+      prepared, limit: settings.jobs + Self.commitsAhead,
       admit: { item in if case .fetch = item { await transfers.take(1) } }
     ) { item in
       switch item {

@@ -59,6 +59,12 @@ package enum Note: String, Sendable {
   /// What a check of a content came to.
   case verdict
   case removed
+  /// A download was given up, and what was held of it dropped.
+  case cancelled
+  /// Put into another virtual folder.
+  case moved
+  /// A play has ended, with what was watched.
+  case played
   /// Something of little weight went wrong, such as a snapshot that could not be had.
   case warning
 }

@@ -175,9 +175,34 @@ extension Home {
   /// Taken by the one process that renews licences.
   func renewalLock() throws(KollusError) -> ByteLock? { try lock(at: 1) }
 
+  /// Taken for the moment in which a full file of the event log is put aside.
+  func eventLogLock() throws(SystemError) -> ByteLock? { try ByteLock(path: lockPath, offset: 16) }
+
   /// Taken by the one process that downloads, repairs or removes this content.
   package func lock(content id: Int64) throws(KollusError) -> ByteLock? {
-    try lock(at: 1_024 + (id & 0xffff_ffff_ffff))
+    try lock(at: Self.contents.lowerBound + (id & 0xffff_ffff_ffff))
+  }
+
+  /// Offsets of the locks of contents.
+  private static var contents: Range<Int64> { 1_024..<1_024 + 1 << 48 }
+
+  /// Whether somebody works on this content; unlike an attempt to lock it, the look is in nobody's way.
+  package func isLocked(content id: Int64) throws(KollusError) -> Bool {
+    let offset = Self.contents.lowerBound + (id & 0xffff_ffff_ffff)
+    return try !held(offset..<offset + 1).isEmpty
+  }
+
+  /// The contents that somebody works on.
+  func lockedContents() throws(KollusError) -> [Int64] {
+    try held(Self.contents).map { $0 - Self.contents.lowerBound }.sorted()
+  }
+
+  private func held(_ range: Range<Int64>) throws(KollusError) -> [Int64] {
+    do throws(SystemError) {
+      return try ByteLock.held(path: lockPath, in: range)
+    } catch {
+      throw KollusError(error)
+    }
   }
 
   /// Held by the process that plays, as long as it does.

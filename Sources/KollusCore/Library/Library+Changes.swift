@@ -8,9 +8,9 @@ extension Library {
   /// A new one gets the index `content.id` when that is free, the next one otherwise.
   /// A ready content keeps everything but the mark that a licence is needed.
   /// State, progress, position and the mark that a licence is needed are kept. `folder` is only taken
-  /// when given. Returns the content as it then stands.
+  /// when given. One that was cancelled begins anew if it `revives`. Returns the content as it then stands.
   func register(
-    _ content: Content, source: [UInt8], playURL digest: [UInt8]?, folder: String?
+    _ content: Content, source: [UInt8], playURL digest: [UInt8]?, folder: String?, revives: Bool = false
   ) async throws -> Content {
     let stored = try await record { db throws(SQLiteError) in
       try db.upsert(content)
@@ -27,6 +27,10 @@ extension Library {
         INSERT INTO source (content_id, sealed) SELECT id, ? FROM content WHERE id = ? AND state <> 'ready'
         ON CONFLICT (content_id) DO UPDATE SET sealed = excluded.sealed
         """, .blob(source), .integer(id))
+      if revives {
+        try db.execute(
+          "UPDATE content SET state = 'registered' WHERE id = ? AND state = 'cancelled'", .integer(id))
+      }
       if let digest {
         try db.execute(
           "INSERT OR REPLACE INTO play_url (digest, content_id) VALUES (?, ?)", .blob(digest), .integer(id))
@@ -132,11 +136,6 @@ extension Library {
     }
   }
 
-  /// Moves a content to a virtual folder, made as needed; an empty path is the root.
-  func place(_ id: Int64, in folder: String) async throws {
-    try await record { db throws(SQLiteError) in try db.place(content: id, in: folder) }
-  }
-
   /// Before its key is destroyed: from here on it is not ready, whatever happens next.
   func setCancelled(_ id: Int64) async throws {
     try await record(.durable) { db throws(SQLiteError) in
@@ -161,12 +160,6 @@ extension Library {
     let time = Int64(now())
     try await record { db throws(SQLiteError) in
       try db.execute("UPDATE content SET verified_time = ? WHERE id = ?", .integer(time), .integer(id))
-    }
-  }
-
-  func delete(_ id: Int64) async throws {
-    try await record(.durable) { db throws(SQLiteError) in
-      try db.execute("DELETE FROM content WHERE id = ?", .integer(id))
     }
   }
 }
@@ -216,13 +209,5 @@ extension Connection {
       try row.bind([.text(mediaContentKey)])
       return try row.step() ? row.integer(at: 0) : 0
     }
-  }
-
-  /// Puts a content into a virtual folder, made as needed; an empty path is the root.
-  fileprivate borrowing func place(content id: Int64, in folder: String) throws(SQLiteError) {
-    if !folder.isEmpty { try execute("INSERT OR IGNORE INTO folder (path) VALUES (?)", .text(folder)) }
-    try execute(
-      "UPDATE content SET folder_id = (SELECT id FROM folder WHERE path = ?) WHERE id = ?", .text(folder),
-      .integer(id))
   }
 }

@@ -22,6 +22,8 @@ extension Library {
     /// Only contents in this virtual folder or below; empty is no limit.
     package var folder = ""
     package var order = Order.registered
+    /// Whether contents come folder by folder, each before those inside it; `order` is that within a folder.
+    package var isByFolder = false
 
     package init() {}
   }
@@ -58,6 +60,16 @@ extension Library {
     try query("\(Self.select) \(condition)", values, body)
   }
 
+  /// The keys of the contents that fit `selection` and `isWanted`.
+  package func keys(
+    _ selection: Selection, where isWanted: @Sendable (Content) -> Bool
+  ) throws(KollusError) -> [String] {
+    let (condition, values) = Self.condition(selection)
+    var keys: [String] = []
+    try query("\(Self.select) \(condition)", values) { if isWanted($0) { keys.append($0.mediaContentKey) } }
+    return keys
+  }
+
   private static func condition(_ selection: Selection) -> (sql: String, values: [Value]) {
     var conditions: [String] = []
     var values: [Value] = []
@@ -72,9 +84,9 @@ extension Library {
       values.append(.integer(since))
     }
     if !selection.folder.isEmpty {
-      conditions.append("(path = ? OR substr(path, 1, ?) = ?)")
-      let prefix = selection.folder + "/"
-      values += [.text(selection.folder), .integer(Int64(prefix.unicodeScalars.count)), .text(prefix)]
+      let (condition, folder) = below(selection.folder)
+      conditions.append(condition)
+      values += folder
     }
     let order =
       switch selection.order {
@@ -83,7 +95,9 @@ extension Library {
       case .time: "downloaded_time DESC, content.id"
       case .size: "file_size DESC, content.id"
       }
-    return ("WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order)", values)
+    // A folder's name may hold what sorts before a slash.
+    let grouping = selection.isByFolder ? "replace(coalesce(path, ''), '/', char(1)), " : ""
+    return ("WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(grouping)\(order)", values)
   }
 
   /// The contents that a play URL, given by its digest, was found to mean.
@@ -141,6 +155,17 @@ extension Library {
     } catch {
       throw KollusError(error, path: home.libraryPath)
     }
+  }
+
+  /// Contents that somebody works on and that are not ready: downloads, but for a rare check or removal.
+  func running() throws(KollusError) -> [(id: Int64, key: String)] {
+    var found: [(Int64, String)] = []
+    for id in try home.lockedContents() {
+      try query("\(Self.select) WHERE content.id = ? AND state NOT IN ('ready', 'missing')", [.integer(id)]) {
+        found.append((id, $0.mediaContentKey))
+      }
+    }
+    return found
   }
 
   /// The index that the next new content would get.
@@ -216,19 +241,6 @@ extension Library {
         var found: [(Int64, String, Int64)] = []
         while try row.step() { found.append((row.integer(at: 0), row.text(at: 1) ?? "", row.integer(at: 2))) }
         return found
-      }
-    } catch {
-      throw KollusError(error, path: home.libraryPath)
-    }
-  }
-
-  /// Virtual folders that hold contents or were made for them.
-  package func folders() throws(KollusError) -> [String] {
-    do throws(SQLiteError) {
-      return try db.withStatement("SELECT path FROM folder ORDER BY path") { row throws(SQLiteError) in
-        var paths: [String] = []
-        while try row.step() { paths.append(row.text(at: 0) ?? "") }
-        return paths
       }
     } catch {
       throw KollusError(error, path: home.libraryPath)

@@ -59,6 +59,11 @@ extension Library {
       try db.execute(
         "UPDATE content SET position = ? WHERE id = ? AND mck = ?", .real(position), .integer(content.id),
         .text(content.mediaContentKey))
+      if charge.plays > 0 {
+        try db.execute(
+          "UPDATE content SET played_time = ? WHERE id = ? AND mck = ?", .integer(time),
+          .integer(content.id), .text(content.mediaContentKey))
+      }
       for report in reports { try db.insert(report, at: time) }
       guard let stored = try db.licence(of: content, identity) else { return nil }
       guard charge != PlayCharge() else { return stored }

@@ -128,5 +128,10 @@ enum Schema {
       "DROP TABLE earlier_ledger",
       // Tells another home's key from this one's.
       "CREATE TABLE device (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT"),
+    .init(
+      "folders",
+      // Whether a folder still holds anything is asked with every removal, by SQLite too.
+      "CREATE INDEX content_folder ON content (folder_id) WHERE folder_id IS NOT NULL",
+      "DELETE FROM folder WHERE NOT EXISTS (SELECT 1 FROM content WHERE folder_id = folder.id)"),
   ])
 }

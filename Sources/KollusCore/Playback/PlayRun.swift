@@ -279,6 +279,13 @@ final class PlayRun: Sendable {
       try await save(isOver: true, sending)
     }
     await sending.end(within: Self.lastWait)
-    return PlayOutcome(log: state.withLock { $0.log }, error: error)
+    let log = state.withLock { $0.log }
+    if isBegun {
+      sink.emit(
+        .note(
+          .played, mediaContentKey: content.mediaContentKey,
+          message: "\(Int(log.playTime)) s watched, left at \(Int(log.lastPlayAt)) s"))
+    }
+    return PlayOutcome(log: log, error: error)
   }
 }

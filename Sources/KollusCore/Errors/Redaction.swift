@@ -2,7 +2,7 @@ extension String {
   /// The text with what may be a token cut: the part of every URL that follows its `?`.
   ///
   /// Whatever the user wrote in the wrong place is repeated in messages, and it may have been a play URL.
-  var withoutTokens: String {
+  package var withoutTokens: String {
     let bytes = Array(utf8)
     var shown: [UInt8] = []
     var isInURL = false

@@ -1,0 +1,59 @@
+import Glibc
+import JSONKit
+import SystemKit
+
+/// One of the two files of a home's log.
+///
+/// It begins with a line that tells how many bytes the log had before it: with that each byte has a number
+/// of its own, which only grows.
+struct EventLogFile {
+  let file: File
+  /// The number of its first byte.
+  let base: Int64
+
+  /// Left out between two files, for the lines of those who were about to write when the first was put aside.
+  static let gap: Int64 = 1 << 20
+  private static let headerLimit = 128
+
+  static func path(in home: String) -> String { "\(home)/events.jsonl" }
+  static func earlierPath(in home: String) -> String { "\(home)/events.1.jsonl" }
+  static func header(_ base: Int64) -> String { "{\"v\":1,\"log\":\"events\",\"base\":\(base)}\n" }
+
+  /// Where it ends by now.
+  var end: Int64? { (try? file.information().size).map { base + $0 } }
+
+  /// The files that are there, the earlier one first.
+  static func all(in home: String) throws(SystemError) -> [EventLogFile] {
+    // In this order one that is put aside meanwhile is seen twice, never not at all.
+    let current = try opened(path(in: home), O_RDONLY)
+    let earlier = try opened(earlierPath(in: home), O_RDONLY)
+    var files: [EventLogFile] = []
+    for file in [earlier, current] {
+      guard let file else { continue }
+      if let last = files.last, try last.file.information().inode == file.information().inode { continue }
+      // A first line that was damaged: later than everything before it is all that is known.
+      let base = try declaredBase(file) ?? files.last?.end.map { $0 + gap } ?? 0
+      files.append(EventLogFile(file: file, base: base))
+    }
+    return files
+  }
+
+  /// `nil` when nothing is there.
+  static func opened(_ path: String, _ flags: Int32) throws(SystemError) -> File? {
+    do throws(SystemError) {
+      return try File(path, flags)
+    } catch {
+      if error.number == ENOENT || error.number == ENOTDIR { return nil }
+      throw error
+    }
+  }
+
+  private static func declaredBase(_ file: File) throws(SystemError) -> Int64? {
+    let line = try file.read(headerLimit, at: 0).prefix { $0 != UInt8(ascii: "\n") }
+    // Whatever is wrong with it, it declares nothing.
+    guard let base = try? JSON(parsing: Array(line)).integer("base"), (0...1 << 60).contains(base) else {
+      return nil
+    }
+    return base
+  }
+}
