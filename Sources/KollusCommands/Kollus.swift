@@ -7,7 +7,7 @@ import TerminalKit
 ///
 /// `main` and the tests both call this.
 package enum Kollus {
-  package static let version = "0.1.0"
+  package static let version = Version.current
 
   static let commands: [any Command.Type] = [
     DownloadCommand.self, ListCommand.self, ShowCommand.self, ExportCommand.self, VerifyCommand.self,

@@ -38,6 +38,7 @@ extension Downloader {
         }
       }
       for content in known { try checkPatience(content) }
+      if request.isFresh, !known.isEmpty { return known.map { .fetch($0, nil) } }
       return try await resolving(request, known: known) { sources in
         var prepared: [Prepared] = []
         let wanted = sources.filter { !$0.manifest.isIntro }

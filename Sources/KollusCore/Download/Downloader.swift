@@ -9,6 +9,8 @@ package struct DownloadRequest: Sendable {
   package var folder: String?
   /// User values by their number, 0 to 99, for a content named by key; a play URL carries its own.
   package var userValues: [Int: String]
+  /// Whether the origin was asked a moment ago, and what it said is stored: then it is not asked again.
+  package var isFresh = false
 
   package init(_ reference: ContentReference, folder: String? = nil, userValues: [Int: String] = [:]) {
     (self.reference, self.folder, self.userValues) = (reference, folder, userValues)
@@ -117,6 +119,27 @@ package struct Downloader: Sendable {
         transfers.giveBack(1)
         return DownloadOutcome(mediaContentKey: key, result: await conclude(fetched, of: content))
       }
+    }
+  }
+
+  /// Stores what the origin says of the contents that a request means; fetches nothing of them.
+  ///
+  /// Contents that this request is known to mean are not asked for again.
+  package func register(_ request: DownloadRequest) async -> [DownloadOutcome] {
+    do {
+      let known = try await known(request)
+      guard known.isEmpty else {
+        return known.map { DownloadOutcome(mediaContentKey: $0.mediaContentKey, result: .success($0)) }
+      }
+      return await prepare(request, known: [:], place: try await library.nextIndex()).map { item in
+        switch item {
+        case .settled(let outcome): outcome
+        case .fetch(let content, _):
+          DownloadOutcome(mediaContentKey: content.mediaContentKey, result: .success(content))
+        }
+      }
+    } catch {
+      return [DownloadOutcome(mediaContentKey: request.key, result: .failure(KollusError(any: error)))]
     }
   }
 

@@ -143,6 +143,9 @@ extension Home {
   /// Taken by the one process that renews licences.
   func renewalLock() throws(KollusError) -> ByteLock? { try lock(at: 1) }
 
+  /// Taken by the one process that sends changes of bookmarks.
+  func bookmarkLock() throws(KollusError) -> ByteLock? { try lock(at: 2) }
+
   /// Taken by the one process that downloads, repairs or removes this content.
   package func lock(content id: Int64) throws(KollusError) -> ByteLock? {
     try lock(at: 1_024 + (id & 0xffff_ffff_ffff))
