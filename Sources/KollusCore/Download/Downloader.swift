@@ -225,7 +225,7 @@ extension DownloadRequest {
 
 extension KollusError {
   /// Any error as one of ours.
-  init(any error: any Error) {
+  package init(any error: any Error) {
     switch error {
     case let error as KollusError: self = error
     case is CancellationError:

@@ -92,6 +92,7 @@ package enum KollusCode {
   package static let answerEmpty = -8651
   package static let downloadRefused = -8655
   package static let playRefused = -8657
+  package static let cannotCall = -8661
   package static let clockDiffers = -8664
   package static let differentExpireReset = -8681
   /// The callback's answer has no entry for an item.

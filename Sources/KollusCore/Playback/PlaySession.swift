@@ -125,6 +125,13 @@ package struct PreparedPlay: Sendable {
   let plan: PlayPlan
   fileprivate let lock: ByteLock
 
+  /// The same, to be steered and listened to.
+  package func steered(by control: PlayControl, _ observer: @escaping PlayerObserver) -> PreparedPlay {
+    var request = request
+    (request.control, request.observer) = (control, observer)
+    return PreparedPlay(request: request, content: content, file: file, plan: plan, lock: lock)
+  }
+
   /// What the viewer may do.
   package var policy: PlayPolicy { plan.policy }
   /// Where it will begin, media seconds.
@@ -167,7 +174,7 @@ struct PlayPlan: Sendable {
     let resumed = isNearEnd ? 0 : content.position
     if let wanted = request.start, duration > 0, wanted >= duration {
       throw KollusError(
-        .usage, "--start lies beyond the end", hint: "the content has \(Int(duration)) seconds",
+        .usage, "the place to begin lies beyond the end", hint: "the content has \(Int(duration)) seconds",
         mediaContentKey: content.mediaContentKey)
     }
     start = policy.start(wanted: request.start, resumed: resumed)
