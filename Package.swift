@@ -31,6 +31,7 @@ func tests(_ room: String, _ dependencies: Target.Dependency...) -> Target {
 let package = Package(
   name: "kollus",
   products: [
+    .library(name: "KollusSDK", targets: ["KollusSDK"]),
     .executable(name: "kollus", targets: ["kollus"]),
     .executable(name: "kollus-origin", targets: ["kollus-origin"]),
   ],
@@ -50,6 +51,7 @@ let package = Package(
     room("ArgumentKit"),
     room("TerminalKit"),
     room("KollusCore", "CurlKit", "JSONKit", "SQLiteKit", "SealKit", "ServerKit", "SystemKit"),
+    room("KollusSDK", "JSONKit", "KollusCore", "SystemKit"),
     room("KollusCommands", "ArgumentKit", "JSONKit", "KollusCore", "SystemKit", "TerminalKit"),
     room("KollusOrigin", "ArgumentKit", "JSONKit", "SealKit", "ServerKit", "SystemKit", "TerminalKit"),
     .executableTarget(name: "kollus", dependencies: ["KollusCommands"], swiftSettings: house),
@@ -64,6 +66,7 @@ let package = Package(
     tests("SystemKit"),
     tests("TerminalKit"),
     tests("KollusCore", "CurlKit", "JSONKit", "SQLiteKit", "SealKit", "SystemKit"),
+    tests("KollusSDK", "JSONKit", "KollusCore"),
     tests("KollusOrigin", "ArgumentKit", "JSONKit", "SealKit", "ServerKit"),
     tests("KollusCommands", "ArgumentKit", "JSONKit", "KollusCore", "SealKit", "TerminalKit"),
   ]

@@ -31,14 +31,7 @@ extension Context {
       },
       outputColumns: { Console.standardOutput.isTerminal ? Console.standardOutput.columns : nil },
       now: { WallClock.now() },
-      machineID: {
-        // Made once when the system is installed; containers may have neither.
-        for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
-          let text = (try? Files.read(path, limit: 4_096)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-          if let word = text.split(whereSeparator: \.isWhitespace).first { return String(word) }
-        }
-        return ""
-      },
+      machineID: { ProcessContext.machineID() },
       watchSignals: { SignalWatch(handler: $0) })
   }
 }

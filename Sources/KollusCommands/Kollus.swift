@@ -7,7 +7,7 @@ import TerminalKit
 ///
 /// `main` and the tests both call this.
 package enum Kollus {
-  package static let version = "0.1.0"
+  package static let version = Version.current
 
   static let commands: [any Command.Type] = [
     DownloadCommand.self, WatchCommand.self, CancelCommand.self, ListCommand.self, ShowCommand.self,

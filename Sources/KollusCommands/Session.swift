@@ -29,31 +29,12 @@ final class Session: Sendable {
   // MARK: Where things are
 
   var homePath: String {
-    get throws(KollusError) {
-      let environment = context.environment
-      if let home = common.home ?? environment["KOLLUS_HOME"].flatMap({ $0.isEmpty ? nil : $0 }) {
-        return home
-      }
-      if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/kollus" }
-      guard let account = environment["HOME"], !account.isEmpty else {
-        throw KollusError(
-          .configuration, "no home folder is known: HOME is not set",
-          hint: "name one with --home or KOLLUS_HOME")
-      }
-      return "\(account)/.local/share/kollus"
-    }
+    get throws(KollusError) { try Places.home(given: common.home, environment: context.environment) }
   }
 
   /// The configuration file, and whether the user named it.
   var configPath: (path: String, isNamed: Bool) {
-    let environment = context.environment
-    if let config = common.config ?? environment["KOLLUS_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 }) {
-      return (config, true)
-    }
-    if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
-      return ("\(folder)/kollus/config.json", false)
-    }
-    return ("\(environment["HOME"] ?? "/nonexistent")/.config/kollus/config.json", false)
+    Places.configuration(given: common.config, environment: context.environment)
   }
 
   func settings(_ flags: [(name: String, value: String?)] = []) throws(KollusError) -> Settings {

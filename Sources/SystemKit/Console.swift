@@ -130,6 +130,16 @@ package enum ProcessContext {
     return path.hasPrefix("/") && path != "/" ? path : nil
   }
 
+  /// What names this machine, or "" where nothing does.
+  package static func machineID() -> String {
+    // Made once when the system is installed; containers may have neither.
+    for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
+      let text = (try? Files.read(path, limit: 4_096)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+      if let word = text.split(whereSeparator: \.isWhitespace).first { return String(word) }
+    }
+    return ""
+  }
+
   /// To be called once, at start: memory that was needed for a moment goes back to the system.
   package static func keepMemoryLean() { kollus_lean_memory() }
 

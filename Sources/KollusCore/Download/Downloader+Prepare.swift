@@ -40,6 +40,9 @@ extension Downloader {
       for content in known { try checkPatience(content) }
       // One that is cancelled from here on stays so; one that was before begins anew.
       let alive = Set(known.filter { $0.state != .cancelled }.map { ExactText($0.mediaContentKey) })
+      if request.isFresh, !known.isEmpty, alive.count == known.count {
+        return known.map { .fetch($0, nil) }
+      }
       return try await resolving(request, known: known) { sources in
         var prepared: [Prepared] = []
         let wanted = sources.filter { !$0.manifest.isIntro }

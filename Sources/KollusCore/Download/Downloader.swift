@@ -9,6 +9,8 @@ package struct DownloadRequest: Sendable {
   package var folder: String?
   /// User values by their number, 0 to 99, for a content named by key; a play URL carries its own.
   package var userValues: [Int: String]
+  /// Whether the origin was asked a moment ago, and what it said is stored: then it is not asked again.
+  package var isFresh = false
 
   package init(_ reference: ContentReference, folder: String? = nil, userValues: [Int: String] = [:]) {
     (self.reference, self.folder, self.userValues) = (reference, folder, userValues)
@@ -131,6 +133,27 @@ package struct Downloader: Sendable {
     }
   }
 
+  /// Stores what the origin says of the contents that a request means; fetches nothing of them.
+  ///
+  /// Contents that this request is known to mean are not asked for again.
+  package func register(_ request: DownloadRequest) async -> [DownloadOutcome] {
+    do {
+      let known = try await known(request)
+      guard known.isEmpty else {
+        return known.map { DownloadOutcome(mediaContentKey: $0.mediaContentKey, result: .success($0)) }
+      }
+      return await prepare(request, known: [:], place: try await library.nextIndex()).map { item in
+        switch item {
+        case .settled(let outcome): outcome
+        case .fetch(let content, _):
+          DownloadOutcome(mediaContentKey: content.mediaContentKey, result: .success(content))
+        }
+      }
+    } catch {
+      return [DownloadOutcome(mediaContentKey: request.key, result: .failure(KollusError(any: error)))]
+    }
+  }
+
   /// Says what `run` would do, sending nothing but the requests for manifests and storing nothing.
   package func rehearse(_ requests: [DownloadRequest]) async -> [DownloadOutcome] {
     await mapConcurrently(requests, limit: max(4, settings.jobs)) { request in
@@ -213,7 +236,7 @@ extension DownloadRequest {
 
 extension KollusError {
   /// Any error as one of ours.
-  init(any error: any Error) {
+  package init(any error: any Error) {
     switch error {
     case let error as KollusError: self = error
     case is CancellationError:

@@ -58,6 +58,8 @@ package struct KollusError: Error, Equatable, Sendable {
 
 /// The vendor's error numbers that this program gives (PROTO §5.1).
 package enum KollusCode {
+  /// The application's key is past its date.
+  package static let expiredKey = -2
   package static let unsupported = -1010
   package static let noMediaContent = -4012
   package static let tokenExpired = -4085
@@ -66,8 +68,13 @@ package enum KollusCode {
   package static let saveData = -8602
   package static let openDatabase = -8603
   package static let readFile = -8610
+  /// A value given to a call is not usable.
+  package static let parameter = -8613
+  /// A download of a content that was not loaded before.
+  package static let notLoaded = -8614
   package static let cancelled = -8615
   package static let mediaURL = -8619
+  package static let alreadyDownloading = -8631
   package static let storageFull = -8623
   package static let notComplete = -8629
   package static let contentInfoUnreadable = -8633
@@ -85,6 +92,7 @@ package enum KollusCode {
   package static let answerEmpty = -8651
   package static let downloadRefused = -8655
   package static let playRefused = -8657
+  package static let cannotCall = -8661
   package static let clockDiffers = -8664
   package static let differentExpireReset = -8681
   /// The callback's answer has no entry for an item.

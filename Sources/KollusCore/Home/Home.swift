@@ -175,6 +175,9 @@ extension Home {
   /// Taken by the one process that renews licences.
   func renewalLock() throws(KollusError) -> ByteLock? { try lock(at: 1) }
 
+  /// Taken by the one process that sends changes of bookmarks.
+  func bookmarkLock() throws(KollusError) -> ByteLock? { try lock(at: 2) }
+
   /// Taken for the moment in which a full file of the event log is put aside.
   func eventLogLock() throws(SystemError) -> ByteLock? { try ByteLock(path: lockPath, offset: 16) }
 

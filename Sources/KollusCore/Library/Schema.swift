@@ -133,5 +133,26 @@ enum Schema {
       // Whether a folder still holds anything is asked with every removal, by SQLite too.
       "CREATE INDEX content_folder ON content (folder_id) WHERE folder_id IS NOT NULL",
       "DELETE FROM folder WHERE NOT EXISTS (SELECT 1 FROM content WHERE folder_id = folder.id)"),
+    .init(
+      "bookmarks",
+      // What a user has changed here, laid over the marks of the manifest.
+      """
+      CREATE TABLE bookmark (
+        content_id INTEGER NOT NULL REFERENCES content (id) ON DELETE CASCADE,
+        client_user_id TEXT NOT NULL, position INTEGER NOT NULL,
+        value TEXT NOT NULL, label TEXT NOT NULL, local_time INTEGER NOT NULL, is_removed INTEGER NOT NULL,
+        PRIMARY KEY (content_id, client_user_id, position)
+      ) STRICT, WITHOUT ROWID
+      """,
+      // What the channel is still to be told, as it is to be sent: it can be, whatever becomes of the content.
+      """
+      CREATE TABLE bookmark_change (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        mck TEXT NOT NULL, client_user_id TEXT NOT NULL, position INTEGER NOT NULL,
+        url TEXT NOT NULL, change TEXT NOT NULL,
+        attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, not_before INTEGER NOT NULL,
+        UNIQUE (mck, client_user_id, position)
+      ) STRICT
+      """),
   ])
 }

@@ -66,18 +66,23 @@ extension Library {
   package nonisolated func licenceVerdict(
     _ content: Content, ledger: TimeLedger?, readsFile: Bool = false
   ) -> Verdict {
+    Verdict(licenceEvidence(content, ledger: ledger, readsFile: readsFile), at: Int64(now()))
+  }
+
+  /// What `licenceVerdict` judges by, for whoever judges again later.
+  package nonisolated func licenceEvidence(
+    _ content: Content, ledger: TimeLedger?, readsFile: Bool = false
+  ) -> Verdict.Evidence {
     if readsFile, content.isDownloaded, home.hasMedia {
       var content = content
       content.needsLicence = needsLicence(content)
-      return verdict(
-        content, fileGeneration: fileGeneration(of: content.mediaContentKey), ledger: ledger, at: Int64(now())
-      )
+      return evidence(
+        content, fileGeneration: fileGeneration(of: content.mediaContentKey), ledger: ledger)
     }
     var holding = content.holding(by: home.identity)
     // To a content that is not ready nothing need have been granted yet: then nothing has expired.
     if case .absent = holding, !content.isDownloaded { holding = .notNeeded }
-    return Verdict(
-      .init(state: .ready, file: .unknown, holding: holding, ledger: ledger), at: Int64(now()))
+    return Verdict.Evidence(state: .ready, file: .unknown, holding: holding, ledger: ledger)
   }
 }
 

@@ -2,14 +2,14 @@ import CurlKit
 import SystemKit
 
 /// Asks the DRM callback about contents and keeps what it grants.
-struct Licensor: Sendable {
+package struct Licensor: Sendable {
   let library: Library
   let settings: Settings
   let sink: any EventSink
   let client: DRMClient
 
   /// What this program calls the device (`device_name`); nothing in it tells one machine from another.
-  static let deviceName = "linux/kollus"
+  package static let deviceName = "linux/kollus"
 
   init(library: Library, settings: Settings, sink: any EventSink, engine: TransferEngine, keys: SecurityKeys)
   {

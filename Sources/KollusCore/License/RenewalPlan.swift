@@ -51,6 +51,13 @@ extension Library {
     _ content: Content, fileGeneration: Int64?, _ file: Verdict.FileState = .unknown, ledger: TimeLedger?,
     at device: Int64
   ) -> Verdict {
+    Verdict(evidence(content, fileGeneration: fileGeneration, file, ledger: ledger), at: device)
+  }
+
+  /// What that verdict is judged by.
+  nonisolated func evidence(
+    _ content: Content, fileGeneration: Int64?, _ file: Verdict.FileState = .unknown, ledger: TimeLedger?
+  ) -> Verdict.Evidence {
     var holding = content.holding(by: home.identity)
     // Only a complete file has heard of the last licence: one that is gone or in the making tells nothing.
     if content.isDownloaded, case .held = holding,
@@ -59,8 +66,7 @@ extension Library {
       holding = .altered(how)
     }
     if case .notNeeded = holding, let fileGeneration, fileGeneration > 0 { holding = .absent }
-    return Verdict(
-      .init(state: content.state, file: file, holding: holding, ledger: ledger), at: device)
+    return Verdict.Evidence(state: content.state, file: file, holding: holding, ledger: ledger)
   }
 
   /// The number of the last licence in a content's file; `nil` when it cannot be told.

@@ -40,6 +40,10 @@ package struct Manifest: Sendable, Equatable {
   package var thumbnail: Picture?
   package var isDownloadable: Bool
   package var isIntro: Bool
+  /// Marks that come with a download.
+  package var bookmarks: [Bookmark]
+  /// Where changes of marks are told.
+  package var bookmarkURL: WebAddress?
   /// The manifest's own text without its segment digests, kept for what later steps read of it.
   package var text: String
 
@@ -87,6 +91,8 @@ extension Manifest {
     thumbnail = try json.object("thumbnail").map { json throws(JSONError) in try Picture(json, base: base) }
     isDownloadable = try json.bool("downloadable") ?? true
     isIntro = try json.bool("intro") ?? false
+    bookmarks = try json.array("bookmarks").map { list throws(JSONError) in try Bookmark.read(list) } ?? []
+    bookmarkURL = try json.object("channel")?.address("bookmarkURL", relativeTo: base)
     text = json.textWithoutSegments
     content = try Content(json, key: key, media: self.media, base: base)
     _ = try json.object("policy")
@@ -224,6 +230,17 @@ extension JSON {
     }
     copy(self, isMedia: false)
     return writer.text
+  }
+
+  /// A URL, which may be relative; an empty one is none.
+  fileprivate func address(
+    _ name: String, relativeTo base: WebAddress
+  ) throws(JSONError) -> WebAddress? {
+    guard let text = try text(name), !text.isEmpty else { return nil }
+    guard let address = WebAddress(text, relativeTo: base) else {
+      throw JSONError(path: "\(path).\(name)", reason: "not a usable http or https URL")
+    }
+    return address
   }
 
   /// A string of bounded length.

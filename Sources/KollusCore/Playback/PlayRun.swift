@@ -80,7 +80,13 @@ final class PlayRun: Sendable {
     (playback.start, playback.speed, playback.policy) = (plan.start, request.speed, plan.policy)
     playback.duration = plan.duration > 0 ? plan.duration : nil
     let viewing = Viewing(plan.policy)
-    let player = try request.player.start(playback, environment: request.environment) { viewing.take($0) }
+    let (control, observer) = (request.control, request.observer)
+    let player = try request.player.start(playback, environment: request.environment) { event in
+      viewing.take(event)
+      observer?(event)
+    }
+    control?.attach(player, viewing)
+    defer { control?.detach() }
     let news = NewsReader(viewing.news)
     // What an earlier play could not send goes now, with the network it may have.
     let sending = SenderLoop(sender)
@@ -89,7 +95,7 @@ final class PlayRun: Sendable {
     state.withLock { ($0.began, $0.savedAt) = (start, start) }
     var error: KollusError?
     do {
-      error = try await follow(viewing, news, sending, damage)
+      error = try await follow(viewing, news, sending, damage, until: { control?.isStopped ?? false })
     } catch {
       await player.stop()
       try await finish(
@@ -97,7 +103,8 @@ final class PlayRun: Sendable {
       throw error
     }
     await player.stop()
-    if error == nil,
+    // Whoever ended it does not ask how the player took it.
+    if error == nil, !(control?.isStopped ?? false),
       let failure = news.failure(complaints: player.complaints, hasBegun: state.withLock { $0.hasBegun })
     {
       error = failure
@@ -107,12 +114,13 @@ final class PlayRun: Sendable {
 
   /// Looks at the meter until the player has ended or must be; returns why it must be.
   private func follow(
-    _ viewing: Viewing, _ news: NewsReader, _ sending: SenderLoop, _ damage: Protected<Int?>
+    _ viewing: Viewing, _ news: NewsReader, _ sending: SenderLoop, _ damage: Protected<Int?>,
+    until isLeft: @Sendable () -> Bool
   ) async throws -> KollusError? {
     var standingSince: Double?
     while true {
       try Task.checkCancellation()
-      let isOver = news.isOver
+      let isOver = news.isOver || isLeft()
       let now = suspendingSeconds()
       let speed = take(viewing, news.takePauses(), at: now)
       if let limit = reachedLimit() {

@@ -15,6 +15,10 @@ package struct PlayRequest: Sendable {
   /// Asks nobody before the play.
   package var isOffline = false
   package var environment: [String: String] = [:]
+  /// Steers the play; none where only the viewer does.
+  package var control: PlayControl?
+  /// Hears of everything the player tells, on threads of the player; it must not block.
+  package var observer: PlayerObserver?
 
   package init(_ mediaContentKey: String) { self.mediaContentKey = mediaContentKey }
 }
@@ -54,6 +58,13 @@ package struct PlaySession: Sendable {
   /// Throws when it may not be played or no player comes up; `interrupted` when the task was cancelled.
   /// What was watched until then is charged and reported in every case.
   package func run(_ request: PlayRequest) async throws -> PlayOutcome {
+    try await play(try await prepare(request))
+  }
+
+  /// Passes the gate; throws when the content may not be played.
+  ///
+  /// Nothing is charged yet. Nobody else can work on the content as long as what this returns is kept.
+  package func prepare(_ request: PlayRequest) async throws -> PreparedPlay {
     let key = request.mediaContentKey
     guard let known = try await library.content(key) else {
       throw KollusError(
@@ -65,17 +76,22 @@ package struct PlaySession: Sendable {
         .tryLater, "another process works on this content or plays it", hint: "wait until it has ended",
         mediaContentKey: key)
     }
-    defer { withExtendedLifetime(lock) {} }
     let content = try await admit(known, request)
     let file = try library.home.openMedia(of: content)
     let plan = try await PlayPlan(content, file, request, library, settings, sink)
+    return PreparedPlay(request: request, content: content, file: file, plan: plan, lock: lock)
+  }
+
+  /// Plays what was prepared, once; as `run`.
+  package func play(_ prepared: PreparedPlay) async throws -> PlayOutcome {
+    let content = prepared.content
     let damage = Protected<Int?>(nil)
-    let media = SealedMedia(file) { segment in damage.withLock { $0 = $0 ?? segment } }
+    let media = SealedMedia(prepared.file) { segment in damage.withLock { $0 = $0 ?? segment } }
     let server = try PlayServer(media, type: content.mediaType, identity: content.identity)
     defer { server.stop() }
-    let run = try await PlayRun(plan, content, library, sink, sender)
-    defer { withExtendedLifetime(run) {} }
-    return try await run.play(at: server.url, request, damage)
+    let run = try await PlayRun(prepared.plan, content, library, sink, sender)
+    defer { withExtendedLifetime((run, prepared)) {} }
+    return try await run.play(at: server.url, prepared.request, damage)
   }
 
   /// The gate: the server's word where it can be had, then the verdict.
@@ -99,6 +115,27 @@ package struct PlaySession: Sendable {
       isData ? .badData : .licence, code: reason.code, reason.message, hint: reason.hint, mediaContentKey: key
     )
   }
+}
+
+/// A content that has passed the gate, with all that its play needs.
+package struct PreparedPlay: Sendable {
+  let request: PlayRequest
+  package let content: Content
+  let file: SealedFile
+  let plan: PlayPlan
+  fileprivate let lock: ByteLock
+
+  /// The same, to be steered and listened to.
+  package func steered(by control: PlayControl, _ observer: @escaping PlayerObserver) -> PreparedPlay {
+    var request = request
+    (request.control, request.observer) = (control, observer)
+    return PreparedPlay(request: request, content: content, file: file, plan: plan, lock: lock)
+  }
+
+  /// What the viewer may do.
+  package var policy: PlayPolicy { plan.policy }
+  /// Where it will begin, media seconds.
+  package var start: Double { plan.start }
 }
 
 /// What a play does, by the manifest and the request.
@@ -137,7 +174,7 @@ struct PlayPlan: Sendable {
     let resumed = isNearEnd ? 0 : content.position
     if let wanted = request.start, duration > 0, wanted >= duration {
       throw KollusError(
-        .usage, "--start lies beyond the end", hint: "the content has \(Int(duration)) seconds",
+        .usage, "the place to begin lies beyond the end", hint: "the content has \(Int(duration)) seconds",
         mediaContentKey: content.mediaContentKey)
     }
     start = policy.start(wanted: request.start, resumed: resumed)

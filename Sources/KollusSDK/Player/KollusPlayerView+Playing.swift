@@ -1,0 +1,160 @@
+import Foundation
+import KollusCore
+import Synchronization
+
+extension KollusPlayerView {
+  /// Asks the licence's server where it can be reached, then judges the licence and the file; blocks meanwhile.
+  ///
+  /// Nothing is charged yet, and nothing else can work on the content until it was played or ``stop()`` was called.
+  ///
+  /// - Parameter type: What is to play it; ``KollusPlayerType/hls`` is refused, the others are the same.
+  /// - Throws: a ``KollusError``, and tells it to the ``delegate``, when it may not be played: −8629 not downloaded, −8646 damaged or tampered with,
+  ///   −8664 the clock, −8658, −8656, −8680 by force, −8687, −8643, −8644, −8683 its limits, −8657 the server refuses, −8638 no such
+  ///   content, −8661 no started storage, −1010 a player that is not to be had.
+  public func prepareToPlay(withMode type: KollusPlayerType = .kollus) throws {
+    do {
+      try prepare(type)
+    } catch {
+      tell { $0.delegate?.kollusPlayerView($0, prepareToPlayWithError: error) }
+      throw error
+    }
+    tell { player in
+      player.delegate?.kollusPlayerView(player, prepareToPlayWithError: nil)
+      if let size = player.content?.naturalSize {
+        player.delegate?.kollusPlayerView(player, naturalSize: size)
+      }
+    }
+    tellBookmarks()
+  }
+
+  private func prepare(_ type: KollusPlayerType) throws {
+    guard type != .hls else {
+      throw KollusError(CoreError(.usage, code: KollusCode.unsupported, "nothing is streamed here"))
+    }
+    guard let storage else {
+      throw KollusError(
+        CoreError(
+          .usage, code: KollusCode.cannotCall, "the player has no storage", hint: "set 'storage' first"))
+    }
+    let room = try storage.started()
+    let settings = try storage.coreSettings()
+    let key = try state.withLock { state throws(KollusError) -> String in
+      guard case .idle = state.phase else {
+        throw KollusError(
+          CoreError(.usage, code: KollusCode.cannotCall, "the player is in use", hint: "stop it first"))
+      }
+      guard let key = state.mediaContentKey else {
+        throw KollusError(
+          CoreError(
+            .usage, code: KollusCode.parameter, "no content is set, or a folder", hint: "set 'kollusContent'")
+        )
+      }
+      state.phase = .preparing
+      return key
+    }
+    do {
+      let (sends, wanted) = state.withLock { ($0.sendsReports, $0.wanted) }
+      let (play, prepared, content) = try WorkExecutor.wait { [self] in
+        let play = PlayRoom(
+          try PlaySession(library: room.library, settings: settings, sink: PlayerSink(self, storage)))
+        var request = PlayRequest(key)
+        request.player = try PlayerChoice(settings.player)
+        request.environment = storage.configuration.environment
+        (request.sendsReports, request.start) = (sends, wanted)
+        let prepared = try await play.session.prepare(request)
+        return (play, prepared, try await storage.content(key, in: room))
+      }
+      state.withLock { state in
+        state.phase = .prepared(play, prepared)
+        state.content = content
+        state.policy = prepared.policy
+        (state.wanted, state.last) = (nil, nil)
+      }
+    } catch {
+      state.withLock { $0.phase = .idle }
+      throw error
+    }
+  }
+
+  /// Starts what was prepared, or goes on after a pause; returns at once.
+  ///
+  /// It begins where the content was left, unless ``currentPlaybackTime`` was set after it was prepared.
+  ///
+  /// Throws −8661 when nothing is prepared.
+  public func play() throws {
+    let resumed = try state.withLock { state throws(KollusError) -> PlayControl? in
+      switch state.phase {
+      case .playing(let control, _): return control
+      case .prepared(let room, let prepared):
+        let (control, watch) = (PlayControl(), PlayWatch(self))
+        if let position = state.wanted { control.seek(to: position) }
+        state.wanted = nil
+        if state.rate != 1 { control.setSpeed(Double(state.rate)) }
+        state.phase = .playing(control, watch)
+        WorkExecutor.start { [weak self] in
+          let end = await Self.follow(room, prepared, control, watch)
+          self?.conclude(end, by: control)
+        }
+        return nil
+      case .idle, .preparing:
+        throw KollusError(
+          CoreError(
+            .usage, code: KollusCode.cannotCall, "nothing is prepared",
+            hint: "call prepareToPlay(withMode:) first"))
+      }
+    }
+    resumed?.pause(false)
+  }
+
+  /// Holds the picture; returns at once.
+  ///
+  /// Throws −8661 when nothing is played.
+  public func pause() throws {
+    guard case .playing(let control, _) = state.withLock({ $0.phase }) else {
+      throw KollusError(CoreError(.usage, code: KollusCode.cannotCall, "nothing is played"))
+    }
+    control.pause(true)
+  }
+
+  /// Ends the play, or lets go of what was prepared; returns at once.
+  ///
+  /// The ``delegate`` hears of the end of a play once it is charged and saved. Nothing happens when nothing is prepared.
+  public func stop() throws {
+    let control = state.withLock { state -> PlayControl? in
+      switch state.phase {
+      case .playing(let control, _): return control
+      case .prepared:
+        state.phase = .idle
+        return nil
+      case .idle, .preparing: return nil
+      }
+    }
+    control?.stop()
+  }
+
+  /// Plays to the end; returns why it ended before its time.
+  private static func follow(
+    _ room: PlayRoom, _ prepared: PreparedPlay, _ control: PlayControl, _ watch: PlayWatch
+  ) async -> KollusError? {
+    do {
+      let outcome = try await room.session.play(prepared.steered(by: control) { watch.take($0) })
+      return outcome.error.map { KollusError($0) }
+    } catch {
+      return KollusError(any: error)
+    }
+  }
+
+  /// The play is over.
+  private func conclude(_ error: KollusError?, by control: PlayControl) {
+    let position = control.position
+    state.withLock { state in
+      (state.phase, state.last) = (.idle, position)
+    }
+    let isOurs = control.isStopped
+    tell { $0.delegate?.kollusPlayerView($0, stop: isOurs, error: error) }
+    guard let storage, let room = try? storage.started(), let settings = try? storage.settings() else {
+      return
+    }
+    WorkExecutor.start { await storage.sendBookmarks(room, settings, obeysBackoff: true) }
+  }
+}

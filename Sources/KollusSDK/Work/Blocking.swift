@@ -1,0 +1,57 @@
+import Dispatch
+import KollusCore
+import Synchronization
+
+/// Runs the core's asynchronous work on threads of this library, so that a caller may wait for it.
+///
+/// The vendor's calls return when they are done. A caller that is itself a task blocks a thread of Swift's small pool
+/// meanwhile; the work must therefore not need one of those.
+final class WorkExecutor: TaskExecutor {
+  static let shared = WorkExecutor()
+  private let queue = DispatchQueue(label: "kollus.sdk.work", attributes: .concurrent)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+
+  /// Begins work that nobody waits for.
+  @discardableResult
+  static func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    Task(executorPreference: shared) { await work() }
+  }
+
+  /// Does the work and returns what came of it; every error is a ``KollusError``.
+  static func wait<Result: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Result
+  ) throws -> Result {
+    let outcome = Outcome<Result>()
+    start {
+      do {
+        outcome.set(.success(try await work()))
+      } catch {
+        outcome.set(.failure(KollusError(any: error)))
+      }
+    }
+    return try outcome.wait()
+  }
+}
+
+/// What one piece of work comes to, for one who waits.
+private final class Outcome<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, KollusError>?>(nil)
+  private let done = DispatchSemaphore(value: 0)
+
+  func set(_ value: Result<Value, KollusError>) {
+    result.withLock { $0 = value }
+    done.signal()
+  }
+
+  func wait() throws -> Value {
+    done.wait()
+    guard let result = result.withLock({ $0 }) else {
+      throw KollusError(CoreError(.internalFailure, "work ended without a result"))
+    }
+    return try result.get()
+  }
+}
