@@ -17,6 +17,9 @@ package struct EventLogReader: Sendable {
   /// Bytes read at once, more than the longest line has.
   private static let step = 4 * EventLog.lineLimit
 
+  /// No log gets that far, and a file may still be asked for more behind it.
+  private static let largest: Int64 = 1 << 60
+
   private let home: String
   /// The number of the first byte that was not read.
   private var position: Int64
@@ -25,7 +28,7 @@ package struct EventLogReader: Sendable {
 
   /// Reads what has a higher number than `sequence` in the home at this path, which need not be there.
   package init(home: String, after sequence: Int64 = 0) {
-    (self.home, position) = (home, max(0, sequence) + 1)
+    (self.home, position) = (home, min(max(0, sequence), Self.largest) + 1)
   }
 
   /// Reads only what is still to come.
