@@ -96,6 +96,7 @@ import Testing
   @Test(arguments: ["kind 1", "kind 2", "media", "patience"])
   func `it ends whatever a download waits for`(_ what: String) async throws {
     let isOpen = Protected(false)
+    let isHeld = Protected(false)
     defer { isOpen.withLock { $0 = true } }
     let hold: @Sendable () -> Void = { for _ in 0..<20_000 where !isOpen.withLock({ $0 }) { usleep(2_000) } }
     callback.answer { item in
@@ -104,7 +105,10 @@ import Testing
     }
     let sound = content.handler
     site.answerMedia(of: mck) { request in
-      if what == "media" { hold() }
+      if what == "media" {
+        isHeld.withLock { $0 = true }
+        hold()
+      }
       return what == "patience" ? Answer(503).retryAfter("100") : sound(request)
     }
     let process = try startDownload()
@@ -113,6 +117,7 @@ import Testing
         switch what {
         case "kind 1": kinds == [1]
         case "kind 2": kinds == [1, 2]
+        case "media": isHeld.withLock { $0 }
         default: !site.mediaExchanges(of: mck).isEmpty
         }
       })

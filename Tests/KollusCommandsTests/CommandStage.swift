@@ -2,6 +2,7 @@ import Foundation
 import JSONKit
 import KollusCommands
 import KollusTestSupport
+import SystemKit
 import Testing
 
 /// `Kollus.run` in this process, with a home, a configuration and streams of its own.
@@ -35,7 +36,8 @@ struct CommandStage: Sendable {
   }
 
   let tool: Tool
-  var machineID = "machine-1"
+  /// That of the built tool, so that both may share a home.
+  var machineID = ProcessContext.machineID()
   /// Seconds to add to the clock.
   var later = 0.0
   var input: [String]? = []

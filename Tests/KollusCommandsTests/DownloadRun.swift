@@ -43,14 +43,15 @@ struct DownloadRun {
     #expect(try last.member("error")?.isNull == true, sourceLocation: location)
   }
 
-  /// Sizes reported for a content, cut where it was begun anew.
+  /// Sizes reported for a content, cut where it was begun anew; without a cancelled one's, which holds nothing more.
   func progress(of mck: String) -> [[Int]] {
     var runs: [[Int]] = [[]]
     for event in events where Self.text(event, "mediaContentKey") == mck {
       if Self.text(event, "note") == "restarted" { runs.append([]) }
       guard Self.text(event, "event") == "downloadContent",
         // Its type is checked with the contract.
-        let size = (try? event.integer("downloadSize")).flatMap({ $0 })
+        let size = (try? event.integer("downloadSize")).flatMap({ $0 }),
+        (try? event.object("error")?.integer("code")).flatMap({ $0 }) != -8615
       else { continue }
       runs[runs.count - 1].append(Int(size))
     }

@@ -18,17 +18,8 @@ struct LMSStage: Sendable {
   init(name: String = "kollus", _ settings: [String: String] = [:]) throws {
     receiver = try ScriptedServer { _ in Answer(200) }
     stage = try CommandStage(name: name, settings)
-    stage.machineID = Self.machineID
-    library = try Library(Home(opening: stage.tool.home, machineID: Self.machineID))
+    library = try Library(Home(opening: stage.tool.home, machineID: stage.machineID))
   }
-
-  /// The machine that the built tool finds itself on, so that tests in this process may share a home with it.
-  static let machineID: String = {
-    let texts = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map {
-      String(decoding: FileManager.default.contents(atPath: $0) ?? Data(), as: UTF8.self)
-    }
-    return texts.compactMap { $0.split(whereSeparator: \.isWhitespace).first }.first.map(String.init) ?? ""
-  }()
 
   var tool: Tool { stage.tool }
 

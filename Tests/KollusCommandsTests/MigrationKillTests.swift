@@ -1,6 +1,7 @@
 import Foundation
 import JSONKit
 import KollusTestSupport
+import SystemKit
 import Testing
 
 @testable import KollusCore
@@ -14,7 +15,7 @@ import Testing
     let home = EarlierHome.all[trial % EarlierHome.all.count]
     let tool = try Tool()
     try await home.unpack(to: tool.home)
-    try EarlierHome.move(tool.home, to: LMSStage.machineID)
+    try EarlierHome.move(tool.home, to: ProcessContext.machineID())
     let process = try tool.start("list", "--json")
     // The lock for it is made when it is about to begin; some kills come before, some in the middle, some after.
     let locks = "\(tool.home)/locks"
@@ -34,7 +35,7 @@ import Testing
   func `several processes migrate a home at once`(_ home: EarlierHome) async throws {
     let tool = try Tool()
     try await home.unpack(to: tool.home)
-    try EarlierHome.move(tool.home, to: LMSStage.machineID)
+    try EarlierHome.move(tool.home, to: ProcessContext.machineID())
     let processes = try (0..<4).map { _ in try tool.start("list", "--json") }
     for process in processes {
       let outcome = await process.wait()
@@ -46,7 +47,7 @@ import Testing
   /// Fails the test unless the list is that of the home, and the licence still in force on the day it was left.
   private func expectSound(_ home: EarlierHome, _ tool: Tool, _ list: String) async throws {
     // The program itself goes by a clock that may be earlier than those days, which a licence with a date refuses.
-    let stage = try CommandStage(name: "kollus").with { $0.machineID = LMSStage.machineID }.atThatTime
+    let stage = try CommandStage(name: "kollus").atThatTime
     #expect(stage.tool.home == tool.home)
     #expect(try JSON(parsing: list).elements.map { try $0.string("mediaContentKey") } == home.keys)
     try home.expectList(await stage.run("list", "--json").expect(0).output)

@@ -2,6 +2,7 @@ import Foundation
 import JSONKit
 import KollusCommands
 import KollusTestSupport
+import SystemKit
 import Testing
 
 /// The question and the verdict before a play; the player itself plays nothing here.
@@ -186,7 +187,7 @@ import Testing
       },
       standardInputLines: { [] }, ask: { _ in nil }, terminalColumns: { nil }, outputColumns: { nil },
       now: { start.timeIntervalSince1970 + time(Date().timeIntervalSince(start)) },
-      machineID: { "machine-1" }, watchSignals: { _ in nil })
+      machineID: { ProcessContext.machineID() }, watchSignals: { _ in nil })
     let status = await Kollus.run(
       ["play", mck, "--offline", "--json", "--player", "sh -c 'sleep 4'"] + words, in: context)
     return (status, errors.withLock { $0 }, Date().timeIntervalSince(start))

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import JSONKit
 import KollusTestSupport
+import SystemKit
 import Testing
 
 @testable import KollusCore
@@ -102,9 +103,7 @@ struct PlayStage: Sendable {
   func answer(_ kind: Int, _ entry: Entry) { callback.answer { $0.kind == kind ? entry : Entry() } }
 
   private func library() throws -> Library {
-    let id = (try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)) ?? ""  // Some have none.
-    let word = id.trimmingCharacters(in: .whitespacesAndNewlines)
-    return try Library(Home(opening: tool.home, machineID: word))
+    try Library(Home(opening: tool.home, machineID: ProcessContext.machineID()))
   }
 
   /// Uses up play time as an earlier play would have.

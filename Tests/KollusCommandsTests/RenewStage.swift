@@ -18,7 +18,6 @@ struct RenewStage: Sendable {
     callback = try DRMCallback { _ in .granted(plays: 3) }
     let settings = try DRMCallback.settings().merging(settings) { $1 }
     stage = try CommandStage(origin: site.url, name: name, settings)
-    stage.machineID = Self.machineID
     keys = (0..<count).map { "k" + String("000\($0)".suffix(3)) }
     for key in keys { try publish(key, by: callback) }
   }
@@ -59,14 +58,6 @@ struct RenewStage: Sendable {
   func start(_ words: String...) throws -> ChildProcess {
     try tool.start(["renew", "--json", "--events", "jsonl"] + words)
   }
-
-  /// The machine that the built tool finds itself on, so that tests in this process may share a home with it.
-  private static let machineID: String = {
-    let texts = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map {
-      String(decoding: FileManager.default.contents(atPath: $0) ?? Data(), as: UTF8.self)
-    }
-    return texts.compactMap { $0.split(whereSeparator: \.isWhitespace).first }.first.map(String.init) ?? ""
-  }()
 }
 
 // MARK: What the callback saw

@@ -1,5 +1,6 @@
 import Foundation
 import KollusTestSupport
+import SystemKit
 import Testing
 
 /// What commands that need neither network nor player may not pay for.
@@ -8,7 +9,7 @@ import Testing
     var tool = try Tool()
     let home = try #require(EarlierHome.all.first)
     try await home.unpack(to: tool.home)
-    try EarlierHome.move(tool.home, to: LMSStage.machineID)
+    try EarlierHome.move(tool.home, to: ProcessContext.machineID())
     // In their place stand files that are no libraries, which ends whoever opens them.
     let folder = "\(TemporaryDirectory.path)/libraries"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

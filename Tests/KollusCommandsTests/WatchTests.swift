@@ -43,13 +43,13 @@ import Testing
   @Test func `an owner that was killed is told`() async throws {
     bench.spoil { _, sound in sound.stalled(after: 1 << 20) }
     let download = try bench.startDownload()
-    let watch = try bench.tool.start("watch", bench.mck)
-    #expect(await eventually { bench.mediaBytes >= 1 << 20 })
-    try await Task.sleep(for: .milliseconds(400))
+    _ = await download.line { $0.contains("downloadContent") }
+    let watch = try watch(bench.mck)
+    _ = await watch.line { $0.contains("downloadContent") }
     download.kill(SIGKILL)
     let outcome = await watch.wait()
     outcome.expect(75)
-    #expect(outcome.standardError.contains("killed or interrupted"))
+    #expect(outcome.standardOutput.contains("killed or interrupted"))
   }
 
   @Test func `what nobody downloads has its outcome at once`() async throws {
@@ -78,6 +78,7 @@ import Testing
   @Test func `an interruption ends the watch alone`() async throws {
     bench.spoil { _, sound in sound.throttled(to: 2 * FaultBench.mebibyte) }
     let download = try bench.startDownload()
+    _ = await download.line { $0.contains("downloadContent") }
     let watch = try watch()
     _ = await watch.line { $0.contains("downloadContent") }
     watch.kill(SIGINT)

@@ -40,7 +40,8 @@ import Testing
   @Test func `nothing is made before the first event, nor by a reader`() throws {
     _ = log()
     #expect(try entries().isEmpty)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == ["device.key", "device.key.copy"])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: path).sorted() == ["device.key", "device.key.copy"])
     var reader = EventLogReader(home: path + "/absent")
     try reader.read { _ in Issue.record("there is none") }
   }
