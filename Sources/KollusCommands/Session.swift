@@ -50,7 +50,13 @@ final class Session: Sendable {
 
   func openLibrary() throws(KollusError) -> Library {
     let library = try Library(try openHome(), now: context.now)
-    if let recovery = library.recovery { warn(Self.text(of: recovery)) }
+    if let recovery = library.recovery {
+      let text = Self.text(of: recovery)
+      warn(text)
+      // A log that cannot be written is told with the command's own events.
+      try? EventLog(library.home, now: context.now).append(
+        .note(.recovered, mediaContentKey: nil, message: text))
+    }
     return library
   }
 

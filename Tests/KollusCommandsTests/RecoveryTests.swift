@@ -272,7 +272,9 @@ import Testing
 
   // MARK: Other files
 
-  @Test(arguments: ["locks", "ballast", "media/.kollus", "clock", "device.key.copy"], [true, false])
+  @Test(
+    arguments: ["locks", "ballast", "media/.kollus", "clock", "device.key.copy", "events.jsonl"],
+    [true, false])
   func `a small file that is gone or zeroed costs nothing, or is told`(_ name: String, _ isDeleted: Bool)
     async throws
   {
@@ -288,6 +290,27 @@ import Testing
     await doctor("--fix").expect(0)
     try await expectPlain()
     try await bench.check("--deep").expect(0, [])
+  }
+
+  @Test func `a log that cannot be written is told and set aside, and no command fails by it`() async throws {
+    try await stock()
+    try Files.remove("\(home)/events.jsonl")
+    try Files.makeFolder("\(home)/events.jsonl")
+    let run = await bench.run("download", "plain").expect(0)
+    #expect((run.output + run.errors).contains("what happens is not kept in the log"))
+    await bench.run("events").expect(74)
+    await doctor().expect(74)
+    await doctor("--fix").expect(0)
+    await bench.run("verify").expect(0)
+    await bench.run("events").expect(0)
+  }
+
+  @Test func `a library found again is told in the log`() async throws {
+    try await stock()
+    for name in ["library.db", "library.db-wal", "library.db-shm"] { try Files.remove("\(home)/\(name)") }
+    await bench.run("list").expect(0)
+    let events = await bench.run("events", "--events", "jsonl").expect(0)
+    #expect(events.output.contains(#""note":"recovered""#))
   }
 
   @Test func `a folder in place of a file is told and set aside`() async throws {

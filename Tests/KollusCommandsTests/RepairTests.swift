@@ -119,6 +119,18 @@ import Testing
     #expect(try Int64(Data(contentsOf: URL(filePath: bench.mediaFile())).count) == layout.fileLength)
   }
 
+  @Test func `a copy of the beginning that is damaged is written anew by a check`() async throws {
+    try await stock()
+    let layout = try self.layout()
+    let stamp = try Files.information(bench.mediaFile())?.modified
+    for offset in [layout.copyOffset + 20, layout.copyOffset + 5_000] { try flip(offset) }
+    await bench.run("verify", mck).expect(0)
+    for offset in [60, Int64(SealedLayout.descriptionOffset) + 20] { try flip(offset) }
+    await bench.run("verify", mck).expect(0)
+    #expect(try Files.information(bench.mediaFile())?.modified == stamp)
+    try await expectSound()
+  }
+
   @Test func `a list of digests that is wrong costs no sound media, and no repair`() async throws {
     try await stock()
     try flip(offset(.bytes, layout()))

@@ -31,6 +31,7 @@ extension Doctor {
       let home = try Home(opening: path, machineID: machineID)
       fine(.home, "\(path)")
       await checkLocks(home)
+      await checkEvents(home)
       return home
     } catch {
       await problem(Finding(.home, error))
@@ -102,6 +103,19 @@ extension Doctor {
       Home.keepCopy(of: identity, in: path)
       guard Home.copy(in: path) != nil else {
         throw KollusError(.inputOutput, "\(path)/\(copyName) cannot be written")
+      }
+    }
+  }
+
+  /// Whether what happens can be kept, and what was kept be read.
+  private func checkEvents(_ home: Home) async {
+    do throws(KollusError) {
+      var count = 0
+      try EventLog(home, now: now).check { _ in count += 1 }
+      fine(.events, count == 1 ? "1 event is kept" : "\(count) events are kept")
+    } catch {
+      await problem(Finding(.events, error), fix: "set the log aside; it is begun anew") {
+        try setAside(EventLogFile.names.filter { SealedFile.exists("\(path)/\($0)") }, in: path)
       }
     }
   }

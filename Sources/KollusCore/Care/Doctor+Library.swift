@@ -23,7 +23,7 @@ extension Doctor {
       ) {
         let found = try Library(home, now: now)
         library.withLock { $0 = found }
-        sink.emit(
+        log(home).emit(
           .note(.recovered, mediaContentKey: nil, message: "\(found.recovery?.contents ?? 0) contents"))
       }
       return library.withLock { $0 }
@@ -41,7 +41,7 @@ extension Doctor {
           "save what reads into a new library, list again what the sealed files know; the damaged one is kept"
       ) {
         let salvage = try salvage(home)
-        sink.emit(.note(.recovered, mediaContentKey: nil, message: Self.text(of: salvage)))
+        log(home).emit(.note(.recovered, mediaContentKey: nil, message: Self.text(of: salvage)))
       }
       guard isDone else { return nil }
     }

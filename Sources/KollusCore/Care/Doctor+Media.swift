@@ -15,7 +15,7 @@ extension Doctor {
           try home.makeMedia()
         }
       }
-      try await library.tidy(sink)
+      try await library.tidy(log(home))
       await clearLeftovers(home)
       try await checkOrphans(library)
       try await checkRows(library)
@@ -53,7 +53,8 @@ extension Doctor {
     finding.kind = .badData
     await problem(finding, fix: "list the contents that they know; set aside what cannot be opened") {
       let found = try await library.adoptFiles()
-      sink.emit(.note(.recovered, mediaContentKey: nil, message: "\(found.contents) contents"))
+      log(library.home).emit(
+        .note(.recovered, mediaContentKey: nil, message: "\(found.contents) contents"))
       if !found.unreadable.isEmpty { try setAside(found.unreadable, in: library.home.mediaPath) }
     }
   }
@@ -73,7 +74,8 @@ extension Doctor {
     guard !damaged.isEmpty else { return }
     var downloader: Downloader?
     if fixes, case .success(let settings) = settings {
-      downloader = try Downloader(home: library.home, library: library, settings: settings, sink: sink)
+      downloader = try Downloader(
+        home: library.home, library: library, settings: settings, sink: log(library.home))
     }
     defer { downloader?.close() }
     for content in damaged {

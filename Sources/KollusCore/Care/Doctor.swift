@@ -45,6 +45,9 @@ package struct Doctor: Sendable {
 
   // MARK: Telling
 
+  /// Tells events, and keeps them in the log of the home.
+  func log(_ home: Home) -> LoggingSink { LoggingSink(sink, EventLog(home, now: now)) }
+
   func fine(_ check: Finding.Check, _ message: String) { tell(Finding(check, .fine, message)) }
 
   func notice(_ check: Finding.Check, _ message: String, hint: String? = nil) {

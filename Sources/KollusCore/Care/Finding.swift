@@ -2,7 +2,7 @@
 package struct Finding: Sendable, Equatable {
   /// What was looked at; the raw value is its name in JSON.
   package enum Check: String, Sendable, CaseIterable {
-    case home, key, library, locks, media, clock, space, config, endpoints, player, reports
+    case home, key, library, locks, media, clock, space, config, endpoints, player, reports, events
   }
 
   package enum Level: String, Sendable {

@@ -64,6 +64,11 @@ extension SealedFile {
   /// Makes the copy at the end what it must be; files of the first versions have none.
   func mendCopy() throws(SystemError) {
     let box = try file.read(layout.descriptionLength, at: Int64(SealedLayout.descriptionOffset))
+    // What cannot be opened here is no model for a copy that may be right.
+    guard
+      (try? SealedBox.open(box, with: header.key.derived("description"), authenticating: header.identifier))
+        != nil
+    else { return }
     let copy = Self.copy(of: header, box)
     guard try file.read(copy.count, at: layout.copyOffset) != copy else { return }
     let stamp = try file.information().modified

@@ -41,6 +41,17 @@ package final class EventLog: Sendable {
     }
   }
 
+  /// Reads what is kept, and throws when more could not be, writing nothing.
+  func check(_ body: (EventLogReader.Entry) -> Void) throws(KollusError) {
+    do throws(SystemError) {
+      _ = try EventLogFile.opened(EventLogFile.path(in: home.path), O_RDWR | O_APPEND)
+      var reader = EventLogReader(home: home.path)
+      try reader.read(body)
+    } catch {
+      throw KollusError(error)
+    }
+  }
+
   private func append(_ line: [UInt8], _ state: inout State) throws(SystemError) {
     var (file, size) = try current(&state)
     if size + Int64(line.count) > limit {

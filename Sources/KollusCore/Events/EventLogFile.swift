@@ -15,8 +15,11 @@ struct EventLogFile {
   static let gap: Int64 = 1 << 20
   private static let headerLimit = 128
 
-  static func path(in home: String) -> String { "\(home)/events.jsonl" }
-  static func earlierPath(in home: String) -> String { "\(home)/events.1.jsonl" }
+  /// Both files, the one that is written first.
+  static let names = ["events.jsonl", "events.1.jsonl"]
+
+  static func path(in home: String) -> String { "\(home)/\(names[0])" }
+  static func earlierPath(in home: String) -> String { "\(home)/\(names[1])" }
   static func header(_ base: Int64) -> String { "{\"v\":1,\"log\":\"events\",\"base\":\(base)}\n" }
 
   /// Where it ends by now.

@@ -52,9 +52,9 @@ extension Library {
     ).of(content.mediaContentKey)
   }
 
-  /// Drops what is held of a download; for the holder of the content's lock. `false` when it is ready by now.
+  /// Drops what is held of a download, for the holder of the content's lock.
   ///
-  /// The licence goes with it: a later download is a new one, for which approval is asked anew.
+  /// `false` when it is ready by now. The licence goes with it: a later download is a new one, for which approval is asked anew.
   func giveUp(_ content: Content) async throws -> Bool {
     let (id, key) = (content.id, content.mediaContentKey)
     // On a disk that is not mounted its key could not be destroyed.

@@ -118,6 +118,7 @@ extension Library {
       throw error
     }
     let scan = try await file.scan(digests: [], isPartial: false)
+    try? file.mendCopy()  // Needed only by a beginning that is damaged, and this one is whole.
     guard scan.damaged.isEmpty else {
       let error = KollusError(
         .badData, code: KollusCode.damaged, SegmentScan.text(of: scan.damaged),
