@@ -1,6 +1,7 @@
 import Foundation
 import JSONKit
 import KollusTestSupport
+import SQLiteKit
 import SystemKit
 import Testing
 
@@ -182,6 +183,7 @@ import Testing
   @Test(arguments: Damage.allCases)
   func `a damaged library is told, kept, and what reads of it is saved`(_ damage: Damage) async throws {
     try await stock()
+    try mark()
     try damageLibrary(damage)
     let damaged = try Data(contentsOf: URL(filePath: database))
     let run = await bench.run("list")
@@ -206,6 +208,19 @@ import Testing
     if damage == .magic {
       #expect(check.status == 0)
       #expect(try await bench.commands.listed("--folder", "물리") == ["plain"])
+      #expect(try marks() == 1)
+    }
+  }
+
+  /// A row of a table that has no row numbers.
+  private func mark() throws {
+    try Connection(path: database).execute(
+      "INSERT INTO bookmark SELECT id, 'user', 5, '', 'here', 1, 0 FROM content WHERE mck = 'plain'")
+  }
+
+  private func marks() throws -> Int64 {
+    try Connection(path: database).withStatement("SELECT COUNT(*) FROM bookmark WHERE label = 'here'") {
+      row throws(SQLiteError) in try row.step() ? row.integer(at: 0) : 0
     }
   }
 

@@ -129,7 +129,10 @@ struct Salvager {
     let insert = "INSERT OR IGNORE INTO \(table) (\(list)) VALUES (\(marks))"
     var count = 0
     // A table without row numbers is read to its first fault.
-    let hasNumbers = table != "play_url"
+    let hasNumbers =
+      try new.withStatement("SELECT wr FROM pragma_table_list WHERE name = '\(table)'") {
+        row throws(SQLiteError) in try row.step() && row.integer(at: 0) == 0
+      }
     var next = Int64.min
     var step: Int64 = 1
     var faults = 0
