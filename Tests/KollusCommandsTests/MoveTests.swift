@@ -4,7 +4,7 @@ import KollusTestSupport
 import Testing
 
 /// `kollus move` and the tree of `kollus list`.
-@Suite(.temporaryDirectory, .timeLimit(.minutes(1))) struct MoveTests {
+@Suite(.temporaryDirectory, .timeLimit(.minutes(10))) struct MoveTests {
   let site: OriginSite
   let stage: CommandStage
   static let (composed, decomposed) = ("각", "\u{1100}\u{1161}\u{11a8}")
@@ -119,7 +119,7 @@ import Testing
 
   // MARK: Kills
 
-  @Test(.timeLimit(.minutes(10))) func `kill -9 of a move leaves all here or all there`() async throws {
+  @Test func `kill -9 of a move leaves all here or all there`() async throws {
     let keys = (0..<40).map { "k\($0)" }
     for key in keys { try site.publish(OriginContent(key, bytes: randomBytes(1_000))) }
     await stage.run(["download", "--folder", "old/x"] + keys).expect(0)
@@ -142,7 +142,7 @@ import Testing
     await stage.run("verify").expect(0)
   }
 
-  @Test(.timeLimit(.minutes(10))) func `kill -9 of a removal leaves what a rerun puts right`() async throws {
+  @Test func `kill -9 of a removal leaves what a rerun puts right`() async throws {
     let keys = (0..<12).map { "k\($0)" }
     for key in keys { try site.publish(OriginContent(key, bytes: randomBytes(1_000))) }
     var interrupted = 0
