@@ -44,6 +44,7 @@ import Testing
     #expect(try Array(Data(contentsOf: URL(filePath: target))) == bench.bytes, sourceLocation: location)
   }
 
+  @discardableResult
   private func doctor(_ words: String...) async -> CommandStage.Run {
     await bench.commands.run(["doctor"] + words)
   }
@@ -328,13 +329,66 @@ import Testing
     #expect(events.output.contains(#""note":"recovered""#))
   }
 
-  @Test func `a folder in place of a file is told and set aside`() async throws {
+  static let ownFiles = [
+    "library.db", "device.key", "device.key.copy", "clock", "locks", "ballast", "events.jsonl",
+    "media/.kollus",
+  ]
+
+  @Test(arguments: ownFiles)
+  func `a folder in place of a file is told and set aside`(_ name: String) async throws {
     try await stock()
-    try Files.remove("\(home)/locks")
-    try Files.makeFolder("\(home)/locks")
-    await bench.run("list").expect(74)
-    await doctor("--fix").expect(0)
+    for file in [name] + (name == "library.db" ? ["library.db-wal", "library.db-shm"] : [])
+    where SealedFile.exists("\(home)/\(file)") {
+      try Files.remove("\(home)/\(file)")
+    }
+    try Files.makeFolder("\(home)/\(name)")
+    let list = await bench.run("list")
+    if ["library.db", "device.key", "locks"].contains(name) {
+      #expect([74, 78].contains(list.status) && list.errors.contains("kollus doctor"), "\(list.errors)")
+    } else {
+      list.expect(0)
+    }
+    #expect(await doctor().status != 0)
+    // The licence needs a renewal without its row, and without the second clock nothing but that.
+    let fixed = await doctor("--fix")
+    #expect([0, 77].contains(fixed.status), "\(fixed)")
+    #expect(fixed.output.contains("\(name) is no file"))
+    #expect(
+      try FileManager.default.subpathsOfDirectory(atPath: home).contains {
+        $0.contains("aside/") && $0.hasSuffix("/\(name.split(separator: "/").last ?? "")")
+      })
     try await expectPlain()
+    bench.answer(3, .granted(plays: 7))
+    await bench.run("renew", mck).expect(0)
+    try await bench.check("--deep").expect(0, [])
+  }
+
+  @Test(arguments: ownFiles + ["plain"])
+  func `a file that its owner may not read is told and made usable`(_ name: String) async throws {
+    try await stock()
+    let path = name == "plain" ? "\(home)/media/\(Home.mediaName(of: name))" : "\(home)/\(name)"
+    try Files.setMode(path, 0)
+    let list = await bench.run("list", "--json", "--state", "ready")
+    // Whoever may read all files has nothing to complain of, and no file is changed.
+    if list.status == 0, geteuid() != 0, name == "plain" {
+      #expect(try list.json.elements.map { try $0.string("mediaContentKey") } == [mck])
+    }
+    #expect(await doctor().status != 0)
+    let fixed = await doctor("--fix").expect(0)
+    #expect(fixed.output.contains("its owner may not read and write"))
+    #expect(try Files.information(path)?.mode == 0o600)
+    try await expectPlain()
+    try await bench.check("--deep").expect(0, [])
+  }
+
+  @Test func `a copy of the clock that cannot be written makes way for a new one`() async throws {
+    await bench.download(.granted(until: LicenceStage.now + 86_400, plays: 7))
+    try Files.remove("\(home)/clock")
+    try Files.makeFolder("\(home)/clock")
+    try await bench.check().expect(77, [("clock", -8664)])
+    bench.answer(3, .granted(until: LicenceStage.now + 86_400, plays: 7))
+    await bench.run("renew", mck).expect(0)
+    try await bench.check().expect(0, [])
   }
 
   @Test func `a clock that was lost is told where a licence has a date`() async throws {
@@ -366,9 +420,9 @@ import Testing
     let list = try await bench.run("list", "--json", "--state", "ready").expect(0).json
     #expect(try list.elements.map { try $0.string("mediaContentKey") } == [mck])
     await bench.run("play-check", "plain").expect(65)
-    let status: Int32 = fault == .deleted ? 0 : 65
-    await doctor().expect(status)
-    if fault == .folder { try FileManager.default.removeItem(atPath: path) }
+    let statuses: [MediaFault: Int32] = [.deleted: 0, .folder: 1]
+    await doctor().expect(statuses[fault] ?? 65)
+    if fault == .folder { await doctor("--fix") }
     await bench.run("download", "plain").expect(0)
     try await expectPlain()
   }

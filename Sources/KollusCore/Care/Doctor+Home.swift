@@ -4,7 +4,7 @@ import SystemKit
 /// The folder itself and its key.
 extension Doctor {
   private var keyPath: String { "\(path)/\(Home.identityName)" }
-  private var copyName: String { "\(Home.identityName).copy" }
+  private var copyName: String { Home.identityCopyName }
 
   /// The home, when it can be used, maybe after a fix.
   func openHome() async -> Home? {
@@ -17,14 +17,18 @@ extension Doctor {
       await problem(Finding(.home, .problem, "\(path) is no folder", hint: "choose another with --home"))
       return nil
     }
-    if found.mode & 0o077 != 0 {
+    if found.mode & 0o777 != 0o700 {
+      let isOpen = found.mode & 0o077 != 0
       await problem(
-        Finding(.home, .problem, "others can look into the home \(path)"),
+        Finding(
+          .home, .problem,
+          isOpen ? "others can look into the home \(path)" : "its owner may not use the home \(path)"),
         fix: "make it the owner's alone (0700)"
       ) {
         try Files.setMode(path, 0o700)
       }
     }
+    await checkFiles()
     await clearLeftovers()
     guard await checkKey() else { return nil }
     do throws(KollusError) {
@@ -114,9 +118,7 @@ extension Doctor {
       try EventLog(home, now: now).check { _ in count += 1 }
       fine(.events, count == 1 ? "1 event is kept" : "\(count) events are kept")
     } catch {
-      await problem(Finding(.events, error), fix: "set the log aside; it is begun anew") {
-        try setAside(EventLogFile.names.filter { SealedFile.exists("\(path)/\($0)") }, in: path)
-      }
+      await problem(Finding(.events, error))
     }
   }
 
@@ -125,10 +127,7 @@ extension Doctor {
       let isRenewing = try home.renewalLock() == nil
       fine(.locks, isRenewing ? "another process renews licences" : "locks hold")
     } catch {
-      await problem(Finding(.locks, error), fix: "set the file of locks aside; it is made anew") {
-        try setAside(["locks"], in: path)
-        _ = try home.renewalLock()
-      }
+      await problem(Finding(.locks, error))
     }
   }
 }

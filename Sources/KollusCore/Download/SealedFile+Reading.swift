@@ -56,7 +56,7 @@ extension Home {
       }
       return file
     } catch {
-      throw error.of(key)
+      throw (error.kind == .inputOutput ? error.hinting(Self.doctorHint) : error).of(key)
     }
   }
 }

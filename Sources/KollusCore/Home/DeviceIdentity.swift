@@ -50,7 +50,7 @@ package struct DeviceIdentity: Sendable {
       mode = information.mode
       bytes = try Files.readRegular(path, limit: 1 << 16)
     } catch {
-      throw KollusError(.configuration, "cannot read the device key: \(error)", hint: "make \(path) readable")
+      throw KollusError(.configuration, "cannot read the device key: \(error)", hint: Home.doctorHint)
     }
     guard mode & 0o077 == 0 else {
       throw KollusError(

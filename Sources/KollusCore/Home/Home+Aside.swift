@@ -14,6 +14,12 @@ extension Home {
     throw SystemError("create", "\(path)/aside", number: EEXIST)
   }
 
+  /// Makes room for a new copy of the time ledger.
+  func setClockAside() throws(SystemError) {
+    let folder = try Self.makeAside(in: path, at: Int64(WallClock.now()))
+    try Files.rename(clockPath, to: "\(folder)/clock")
+  }
+
   /// Where the log of a library lies that was lost without it, SQLite would throw it away.
   func keepStrayLog() throws(SystemError) {
     let log = "\(libraryPath)-wal"

@@ -14,7 +14,10 @@ package struct Home: Sendable {
   var libraryPath: String { "\(path)/library.db" }
   var clockPath: String { "\(path)/clock" }
   var lockPath: String { "\(path)/locks" }
+  /// The way out where a file of the home cannot be used.
+  static let doctorHint = "'kollus doctor' looks closer, 'kollus doctor --fix' puts right what it can"
   static let identityName = "device.key"
+  static let identityCopyName = "device.key.copy"
 
   /// Opens the home at `path`, making it when it is not there.
   ///
@@ -60,7 +63,7 @@ package struct Home: Sendable {
     let identity = try DeviceIdentity.made(machineID: machineID, key: home.identity.key)
     do throws(SystemError) {
       try Files.write(identity.encoded, to: "\(path)/\(identityName)")
-      try Files.write(identity.encoded, to: "\(path)/\(identityName).copy")
+      try Files.write(identity.encoded, to: "\(path)/\(identityCopyName)")
     } catch {
       throw KollusError(error)
     }
@@ -105,18 +108,18 @@ package struct Home: Sendable {
   static func isUsed(_ home: String) -> Bool {
     let names = (try? Files.names(in: home)) ?? []
     let media = (try? Files.names(in: "\(home)/media")) ?? []
-    return names.contains("library.db") || names.contains("\(identityName).copy")
+    return names.contains("library.db") || names.contains("\(identityCopyName)")
       || media.contains { $0.hasSuffix(".sealed") }
   }
 
   /// The second copy of the device key, when it is whole.
   static func copy(in home: String) -> DeviceIdentity? {
-    (try? DeviceIdentity.read("\(home)/\(identityName).copy")).flatMap { $0 }
+    (try? DeviceIdentity.read("\(home)/\(identityCopyName)")).flatMap { $0 }
   }
 
   /// Without its key a home is lost, so there are two copies; one that is there already is left alone.
   static func keepCopy(of identity: DeviceIdentity, in home: String) {
-    let path = "\(home)/\(identityName).copy"
+    let path = "\(home)/\(identityCopyName)"
     // The copy is for bad days: not having it costs nothing today.
     guard (try? Files.information(path)) == .some(nil) else { return }
     try? Files.create(identity.encoded, at: path)
@@ -222,7 +225,7 @@ extension Home {
     do throws(SystemError) {
       return try ByteLock(path: lockPath, offset: offset)
     } catch {
-      throw KollusError(error)
+      throw KollusError(error).hinting(Self.doctorHint)
     }
   }
 }

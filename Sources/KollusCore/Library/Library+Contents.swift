@@ -193,7 +193,10 @@ extension Library {
           guard let file = try? Files.information("\(home.mediaPath)/\(name)", followsLinks: false) else {
             continue
           }
-          if file.modified != row.integer(at: 2) { keys.append(row.text(at: 0) ?? "") }
+          // One that its owner may not read can be no more than that.
+          if file.modified != row.integer(at: 2) || file.mode & 0o400 == 0 {
+            keys.append(row.text(at: 0) ?? "")
+          }
         }
       }
     } catch {

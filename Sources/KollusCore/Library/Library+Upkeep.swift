@@ -40,6 +40,10 @@ extension Library {
       do {
         _ = try await verify(content, sink)
       } catch let error as KollusError where error.kind != .interrupted && error.kind != .tryLater {
+        if error.kind == .inputOutput {
+          try await setDamaged(
+            content.id, holding: 0, KollusError(.badData, code: KollusCode.damaged, error.message))
+        }
         sink.emit(.note(.damaged, mediaContentKey: key, message: error.message))
       } catch let error as KollusError where error.kind == .tryLater {
         // Whoever works on it will tell.

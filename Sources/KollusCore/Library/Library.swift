@@ -82,9 +82,9 @@ package actor Library {
         "the home \(home.path) was written by a newer version (schema \(error.version), this one knows \(error.known))",
         hint: "update kollus, or choose another folder with --home")
     } catch let error as SQLiteError {
-      throw KollusError(error, path: home.libraryPath)
+      throw KollusError(error, path: home.libraryPath).hinting(Home.doctorHint)
     } catch let error as SystemError {
-      throw KollusError(error, code: KollusCode.openDatabase)
+      throw KollusError(error, code: KollusCode.openDatabase).hinting(Home.doctorHint)
     } catch let error as KollusError {
       throw error
     } catch {

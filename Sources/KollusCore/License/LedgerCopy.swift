@@ -35,7 +35,15 @@ enum LedgerCopy {
     let numbers = [ledger.change, ledger.seen, ledger.lag].flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
-    // The library's own copy is the one that must not be lost.
-    try? write(numbers + ledger.code(by: home.identity), home.clockPath)
+    let bytes = numbers + ledger.code(by: home.identity)
+    do throws(SystemError) {
+      try write(bytes, home.clockPath)
+    } catch {
+      // What cannot be a file of ours makes way; the library's own copy is the one that must not be lost.
+      guard [EISDIR, EACCES, ELOOP, ENXIO].contains(error.number), (try? home.setClockAside()) != nil else {
+        return
+      }
+      try? write(bytes, home.clockPath)
+    }
   }
 }

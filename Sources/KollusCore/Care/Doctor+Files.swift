@@ -1,0 +1,49 @@
+import SystemKit
+
+/// What stands in the places of the home's files, and whether their owner may use them.
+extension Doctor {
+  private static let ownFiles: [(name: String, check: Finding.Check)] =
+    [
+      (Home.identityName, .key), (Home.identityCopyName, .key), ("clock", .clock), ("locks", .locks),
+      ("ballast", .space),
+    ]
+    + ["library.db", "library.db-wal", "library.db-shm"].map { ($0, .library) }
+    + EventLogFile.names.map { ($0, .events) }
+
+  /// Looks at all of them, before anything is opened.
+  func checkFiles() async {
+    for (name, check) in Self.ownFiles { await checkFile(name, in: path, check) }
+    let media = "\(path)/media"
+    await checkRights(media, 0o700, .media)
+    // A folder that is not there is told later.
+    for name in ((try? Files.names(in: media)) ?? []).sorted()
+    where name.hasSuffix(".sealed") || name == ".kollus" {
+      await checkFile(name, in: media, .media)
+    }
+  }
+
+  private func checkFile(_ name: String, in folder: String, _ check: Finding.Check) async {
+    let path = "\(folder)/\(name)"
+    // What cannot be told is told by whoever opens it.
+    guard let kind = (try? Files.kind(of: path)).flatMap({ $0 }) else { return }
+    guard kind == .regular else {
+      var finding = Finding(check, .problem, "\(path) is no file")
+      finding.kind = .inputOutput
+      await problem(finding, fix: "set it aside") { try setAside([name], in: folder) }
+      return
+    }
+    await checkRights(path, 0o600, check)
+  }
+
+  /// Whether the owner has these rights.
+  private func checkRights(_ path: String, _ mode: UInt32, _ check: Finding.Check) async {
+    guard let found = (try? Files.information(path)).flatMap({ $0 }), found.mode & mode != mode else {
+      return
+    }
+    var finding = Finding(check, .problem, "its owner may not read and write \(path)")
+    finding.kind = .inputOutput
+    await problem(finding, fix: "make it the owner's alone (0\(String(mode, radix: 8)))") {
+      try Files.setMode(path, mode)
+    }
+  }
+}
