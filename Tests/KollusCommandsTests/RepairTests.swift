@@ -164,6 +164,43 @@ import Testing
     try await expectSound()
   }
 
+  @Test(arguments: OriginContent.Digests.allCases, [true, false])
+  func `a segment of which nothing is known is taken only when it is proved`(
+    _ digests: OriginContent.Digests, _ hasTag: Bool
+  ) async throws {
+    func published(_ bytes: [UInt8], _ tag: String) -> OriginContent {
+      OriginContent(mck, bytes: bytes, digests: digests).with {
+        $0.segmentSize = Self.segment
+        if digests != .segments { $0.mediaMembers["segmentSize"] = .some("\(Self.segment)") }
+        $0.etag = hasTag ? tag : nil
+      }
+    }
+    try bench.site.publish(published(bytes, "\"v1\""))
+    await bench.run("download", mck).expect(0)
+    let layout = try self.layout()
+    try bench.changeMedia { file in
+      try file.seek(toOffset: UInt64(layout.slotOffset(3) + Int64(layout.slotLength(3) - 4_096)))
+      try file.write(contentsOf: Data(randomBytes(4_096)))
+    }
+    let damaged = try Data(contentsOf: URL(filePath: bench.mediaFile()))
+    // The same but for that segment: what a file changed in place looks like.
+    var changed = bytes
+    changed[3 * Self.segment + 7] ^= 1
+    try bench.site.publish(published(changed, "\"v2\""))
+    await bench.run("verify", "--repair", mck).expect(65)
+    #expect(try Data(contentsOf: URL(filePath: bench.mediaFile())) == damaged)
+    try bench.site.publish(published(bytes, "\"v1\""))
+    let isProvable = digests != .none || hasTag
+    await bench.run("verify", "--repair", mck).expect(isProvable ? 0 : 65)
+    if isProvable {
+      let path = "\(bench.tool.home)-exported"
+      await bench.run("export", mck, "-o", path).expect(0)
+      #expect(try Data(contentsOf: URL(filePath: path)) == Data(bytes))
+    } else {
+      #expect(try Data(contentsOf: URL(filePath: bench.mediaFile())) == damaged)
+    }
+  }
+
   @Test func `a budget goes on where it stopped, the oldest check first`() async throws {
     for key in ["a", "b", "c"] {
       try bench.site.publish(OriginContent(key, bytes: bytes))

@@ -64,12 +64,14 @@ extension Downloader {
   /// Fetches damaged segments again; what the origin was first, what it is now when that is of no use.
   private func restore(_ damaged: [Int], of content: Content, in file: SealedFile) async throws {
     let stored = try await storedSource(content)
+    let whole =
+      stored.map(\.manifest.media).flatMap { $0.identity == file.about.identity ? $0.digest : nil }
     let digests = try known(damaged, in: file, stored?.manifest.media)
     var left = damaged
     var failure: (any Error)?
     if let stored {
       do {
-        left = try await restore(left, digests, of: content, in: file, from: stored.manifest.media)
+        left = try await restore(left, digests, whole, of: content, in: file, from: stored.manifest.media)
         if left.isEmpty { return }
       } catch let error as CancellationError {
         throw error
@@ -85,7 +87,8 @@ extension Downloader {
     }
     guard fresh.manifest.media.size == file.layout.size else { throw Self.other }
     left = try await restore(
-      left.filter { try !isSound($0, in: file) }, digests, of: content, in: file, from: fresh.manifest.media)
+      left.filter { try !isSound($0, in: file) }, digests, whole, of: content, in: file,
+      from: fresh.manifest.media)
     if !left.isEmpty { throw Self.other }
   }
 
@@ -125,16 +128,17 @@ extension Downloader {
 
   /// Fetches what it can of `damaged` from these addresses; returns what could not be proved.
   private func restore(
-    _ damaged: [Int], _ digests: [Int: Digest], of content: Content, in file: SealedFile,
+    _ damaged: [Int], _ digests: [Int: Digest], _ whole: Digest?, of content: Content, in file: SealedFile,
     from media: Manifest.Media
   ) async throws -> [Int] {
     let judged = damaged.filter { digests[$0] != nil }
     if !judged.isEmpty { try await fetch(judged, digests, of: content, in: file, from: media) }
-    var left: [Int] = []
-    for index in damaged where digests[index] == nil {
-      if try await !adopt(index, in: file, from: media, of: content) { left.append(index) }
-    }
-    return left
+    let unknown = damaged.filter { digests[$0] == nil }
+    if unknown.isEmpty { return [] }
+    let proved = try await prove(unknown, in: file, from: media, whole: whole)
+    let sure = unknown.filter { proved[$0] != nil }
+    if !sure.isEmpty { try await fetch(sure, proved, of: content, in: file, from: media) }
+    return unknown.filter { proved[$0] == nil }
   }
 
   /// Fetches segments whose digests are known, as a download does.

@@ -193,7 +193,25 @@ final class SealedFile: Sendable {
   func storedDigest(of index: Int) throws(SystemError) -> Digest? {
     let offset = layout.slotOffset(index) + Int64(layout.slotLength(index) - SealedLayout.page)
     let trailer = try file.read(SealedLayout.page, at: offset)
-    return trailer.count == SealedLayout.page ? record(index, trailer).digest : nil
+    guard trailer.count == SealedLayout.page else { return nil }
+    if let digest = record(index, trailer).digest { return digest }
+    // It is bound to the tag, which may be all that is damaged; then the bytes tell what that was.
+    guard let tag = try tag(of: index, nonce: Array(trailer[..<12])) else { return nil }
+    return record(index, trailer[..<12] + tag + trailer[28...]).digest
+  }
+
+  /// The tag that the stored bytes of segment `index` would have, sound or not.
+  private func tag(of index: Int, nonce: [UInt8]) throws(SystemError) -> [UInt8]? {
+    var bytes = try file.read(layout.plainLength(index), at: layout.slotOffset(index))
+    guard bytes.count == layout.plainLength(index), var cipher = try? Cipher(key: header.key) else {
+      return nil
+    }
+    // Sealing what is sealed opens it, sealing that again gives the tag.
+    var span = bytes.mutableSpan
+    var raw = span.mutableBytes
+    let label = authenticated(index)
+    guard (try? cipher.seal(&raw, nonce: nonce, authenticating: label)) != nil else { return nil }
+    return try? cipher.seal(&raw, nonce: nonce, authenticating: label)
   }
 
   private func record(_ index: Int, _ trailer: [UInt8]) -> Record {
