@@ -12,7 +12,8 @@ package final class ByteLock: Sendable {
 
   /// Takes the lock on byte `offset` of the file at `path`, or `nil` when another holds it.
   package init?(path: String, offset: Int64) throws(SystemError) {
-    file = try File(path, O_RDWR | O_CREAT)
+    file = try File(path, O_RDWR | O_CREAT | O_NONBLOCK)
+    guard try file.information().isRegular else { throw SystemError("lock", path, number: EINVAL) }
     self.offset = offset
     switch kollus_lock_byte(file.descriptor, off_t(offset), 1) {
     case 0: break
@@ -31,7 +32,7 @@ extension ByteLock {
   package static func held(path: String, in range: Range<Int64>) throws(SystemError) -> [Int64] {
     let file: File
     do throws(SystemError) {
-      file = try File(path, O_RDONLY)
+      file = try File(path, O_RDONLY | O_NONBLOCK)
     } catch {
       if error.number == ENOENT { return [] }
       throw error

@@ -15,6 +15,16 @@ package enum Files {
     return File.Information(status)
   }
 
+  /// What is called `name` in an open folder, links not followed, or `nil` when nothing is.
+  package static func information(_ name: String, in folder: File) throws(SystemError) -> File.Information? {
+    var status = stat()
+    guard unsafe fstatat(folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw SystemError("examine", "\(folder.path)/\(name)")
+    }
+    return File.Information(status)
+  }
+
   /// What kind of thing stands at a path.
   package enum Kind: Sendable { case regular, folder, other }
 

@@ -59,7 +59,7 @@ struct PlayCheckCommand: Command {
     if let until = trip.until, Double(until) < library.now() {
       throw KollusError(.usage, "--until lies in the past", hint: "give a date to come")
     }
-    try await library.tidy(display.sink)
+    try await library.tidy(display.sink, only: keys)
     var findings: [Finding] = []
     for key in keys {
       try Task.checkCancellation()

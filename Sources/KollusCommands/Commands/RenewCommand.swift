@@ -56,7 +56,11 @@ struct RenewCommand: Command {
     let library = try session.openLibrary()
     let display = session.display(logging: library.home)
     defer { display.close() }
-    try await library.tidy(display.sink)
+    if case .named(let keys) = scope {
+      try await library.tidy(display.sink, only: keys)
+    } else {
+      try await library.tidy(display.sink)
+    }
     let renewer = try Renewer(library: library, settings: settings, sink: display.sink)
     defer { renewer.close() }
     if isDryRun { return try await rehearse(renewer, session) }

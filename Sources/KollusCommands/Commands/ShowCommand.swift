@@ -18,7 +18,7 @@ struct ShowCommand: Command {
   func run(_ session: Session) async throws -> Int32 {
     let library = try session.openLibrary()
     let display = session.display(logging: library.home)
-    try await library.tidy(display.sink)
+    try await library.tidy(display.sink, only: [key])
     display.close()
     var content = try await session.content(key, in: library)
     content.needsLicence = library.needsLicence(content)

@@ -41,7 +41,7 @@ struct VerifyCommand: Command {
     let library = try session.openLibrary()
     let display = session.display(logging: library.home)
     defer { display.close() }
-    try await library.tidy(display.sink)
+    try await library.tidy(display.sink, only: keys.isEmpty ? nil : keys)
     let downloader = try settings.map { settings throws(KollusError) in
       try Downloader(home: library.home, library: library, settings: settings, sink: display.sink)
     }

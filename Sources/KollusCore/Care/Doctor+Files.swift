@@ -1,3 +1,4 @@
+import Glibc
 import SystemKit
 
 /// What stands in the places of the home's files, and whether their owner may use them.
@@ -24,26 +25,22 @@ extension Doctor {
 
   private func checkFile(_ name: String, in folder: String, _ check: Finding.Check) async {
     let path = "\(folder)/\(name)"
-    // What cannot be told is told by whoever opens it.
-    guard let kind = (try? Files.kind(of: path)).flatMap({ $0 }) else { return }
-    guard kind == .regular else {
-      var finding = Finding(check, .problem, "\(path) is no file")
-      finding.kind = .inputOutput
-      await problem(finding, fix: "set it aside") { try setAside([name], in: folder) }
-      return
-    }
-    await checkRights(path, 0o600, check)
+    guard let found = look(path), !found.isRegular else { return await checkRights(path, 0o600, check) }
+    var finding = Finding(check, .problem, "\(path) is no file")
+    finding.kind = .inputOutput
+    await problem(finding, fix: "set it aside") { try setAside([name], in: folder) }
   }
 
   /// Whether the owner has these rights.
   private func checkRights(_ path: String, _ mode: UInt32, _ check: Finding.Check) async {
-    guard let found = (try? Files.information(path)).flatMap({ $0 }), found.mode & mode != mode else {
-      return
-    }
+    guard let found = look(path), found.mode & mode != mode else { return }
     var finding = Finding(check, .problem, "its owner may not read and write \(path)")
     finding.kind = .inputOutput
     await problem(finding, fix: "make it the owner's alone (0\(String(mode, radix: 8)))") {
       try Files.setMode(path, mode)
     }
   }
+
+  /// What is there; what cannot be told is told by whoever opens it.
+  private func look(_ path: String) -> File.Information? { (try? Files.information(path)).flatMap { $0 } }
 }

@@ -111,6 +111,17 @@ extension Doctor {
       await settleCopy(of: home.identity)
       return home
     }
+    if home.opensMedia {
+      let isDone = await problem(
+        Finding(
+          .library, .problem, "the library's mark of the device key is damaged; the key opens the media"),
+        fix: "write it anew"
+      ) {
+        let library = try Library(home, now: now)
+        withExtendedLifetime(library) {}
+      }
+      return isDone ? home : nil
+    }
     guard let copy = Home.copy(in: path), copy.keyCheck == check else {
       await problem(Finding(.key, Library.foreignKey(home)))
       return nil

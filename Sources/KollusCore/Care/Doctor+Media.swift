@@ -17,7 +17,9 @@ extension Doctor {
       }
       try await library.tidy(log(home))
       await clearLeftovers(home)
+      try await checkKeys(library)
       try await checkOrphans(library)
+      for content in try await library.strangers() { try await library.recognize(content, log(home)) }
       try await checkRows(library)
       try await checkDamaged(library)
       let missing = try await library.count(.missing)
@@ -56,6 +58,15 @@ extension Doctor {
       log(library.home).emit(
         .note(.recovered, mediaContentKey: nil, message: "\(found.contents) contents"))
       if !found.unreadable.isEmpty { try setAside(found.unreadable, in: library.home.mediaPath) }
+    }
+  }
+
+  /// Rows whose key is not that of the file they name.
+  private func checkKeys(_ library: Library) async throws {
+    for (id, key, told) in try await library.damagedKeys() {
+      var finding = Finding(.library, .problem, "the key of a content is damaged; its file says \(told)")
+      (finding.kind, finding.mediaContentKey) = (.badData, key)
+      await problem(finding, fix: "take the file's") { try await library.setKey(id, told) }
     }
   }
 

@@ -79,8 +79,7 @@ struct Salvager {
     }
     try Self.dropStrays(new)
     salvage.recovery = try new.adoptFiles(in: home)
-    try new.execute(
-      "INSERT OR REPLACE INTO device (id, key_check) VALUES (1, ?)", .blob(home.identity.keyCheck))
+    try new.mark(home)
     try new.execute("COMMIT")
     try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }

@@ -44,7 +44,10 @@ struct EventLogFile {
   /// `nil` when nothing is there.
   static func opened(_ path: String, _ flags: Int32) throws(SystemError) -> File? {
     do throws(SystemError) {
-      return try File(path, flags)
+      // Opened without waiting for the other end that a pipe would have.
+      let file = try File(path, flags | O_NONBLOCK)
+      guard try file.information().isRegular else { throw SystemError("use", path, number: EINVAL) }
+      return file
     } catch {
       if error.number == ENOENT || error.number == ENOTDIR { return nil }
       throw error

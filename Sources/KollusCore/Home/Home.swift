@@ -153,6 +153,15 @@ extension Home {
     return (try? Files.names(in: mediaPath))?.contains { $0.hasSuffix(".sealed") } ?? false
   }
 
+  /// Whether the key of this home opens any of the media in it.
+  var opensMedia: Bool {
+    // What cannot be looked at proves nothing.
+    ((try? Files.names(in: mediaPath)) ?? []).contains { name in
+      name.hasSuffix(".sealed")
+        && (try? SealedFile.open("\(mediaPath)/\(name)", deviceKey: identity.key, heals: false)) != nil
+    }
+  }
+
   /// The failure when it is not there.
   package var mediaMissing: KollusError {
     KollusError(

@@ -46,18 +46,65 @@ extension Library {
 
   /// Keys of contents whose rows hold what this program never writes, or do not fit files that fit what the origin said.
   func damagedRows() throws(KollusError) -> [String] {
-    var selection = Selection()
-    selection.states = Set(Content.State.allCases)
     var keys: [String] = []
-    for content in try contents(selection) {
+    var suspects: [Content] = []
+    try forAll { content in
       if content.failure?.message == Content.rowDamage { keys.append(content.mediaContentKey) }
-      if content.isDamaged, let file = try? file(of: content), !fits(content, file),
-        try isOrigin(file, of: content)
-      {
+      if content.isDamaged { suspects.append(content) }
+    }
+    for content in suspects {
+      if let file = try? file(of: content), !fits(content, file), try isOrigin(file, of: content) {
         keys.append(content.mediaContentKey)
       }
     }
     return keys
+  }
+
+  /// Rows that name a file that is there and says that it is another content's, while their own key has no file.
+  func damagedKeys() throws(KollusError) -> [(id: Int64, key: String, told: String)] {
+    var found: [(Int64, String, String)] = []
+    for row in try misnamedRows() {
+      let path = "\(home.mediaPath)/\(row.name)"
+      // A file that cannot be opened says nothing.
+      guard !SealedFile.exists(home.mediaPath(of: row.key)),
+        let file = try? SealedFile.open(path, deviceKey: home.identity.key, heals: false),
+        Home.mediaName(of: file.mediaContentKey) == row.name, try content(file.mediaContentKey) == nil
+      else { continue }
+      found.append((row.id, row.key, file.mediaContentKey))
+    }
+    return found
+  }
+
+  /// The number, key and file of contents whose file is not named after their key.
+  private func misnamedRows() throws(KollusError) -> [(id: Int64, key: String, name: String)] {
+    do throws(SQLiteError) {
+      return try db.withStatement("SELECT id, mck, file_name FROM content") { row throws(SQLiteError) in
+        var found: [(Int64, String, String)] = []
+        while try row.step() {
+          let (key, name) = (row.text(at: 1) ?? "", row.text(at: 2) ?? "")
+          if Home.mediaName(of: key) != name { found.append((row.integer(at: 0), key, name)) }
+        }
+        return found
+      }
+    } catch {
+      throw KollusError(error, path: home.libraryPath)
+    }
+  }
+
+  /// Gives a content another key.
+  func setKey(_ id: Int64, _ key: String) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute("UPDATE content SET mck = ? WHERE id = ?", .text(key), .integer(id))
+    }
+  }
+
+  /// Ready contents whose files cannot be opened, or are another's.
+  func strangers() throws(KollusError) -> [Content] {
+    var found: [Content] = []
+    try forAll { content in
+      if content.isDownloaded, fault(of: content) != nil { found.append(content) }
+    }
+    return found
   }
 
   private func file(of content: Content) throws(KollusError) -> SealedFile? {

@@ -106,6 +106,17 @@ extension Library {
     }
   }
 
+  /// Puts right the names that rows give their files; they follow from the keys.
+  func setFileNames(_ contents: [(id: Int64, key: String)]) async throws {
+    try await record { db throws(SQLiteError) in
+      for content in contents {
+        try db.execute(
+          "UPDATE content SET file_name = ? WHERE id = ?", .text(Home.mediaName(of: content.key)),
+          .integer(content.id))
+      }
+    }
+  }
+
   /// The file of a ready content is gone; everything else known of it stays.
   func setMissing(_ ids: [Int64]) async throws {
     try await record { db throws(SQLiteError) in

@@ -181,50 +181,6 @@ extension Library {
     }
   }
 
-  /// Ready contents, with a file among `names`, whose file was changed since it was checked.
-  func touchedContents(among names: Set<String>) throws(KollusError) -> [Content] {
-    var keys: [String] = []
-    let sql = "SELECT mck, file_name, file_stamp FROM content WHERE state = 'ready'"
-    do throws(SQLiteError) {
-      try db.withStatement(sql) { row throws(SQLiteError) in
-        while try row.step() {
-          let name = row.text(at: 1) ?? ""
-          // What cannot be examined is looked at by whoever uses it.
-          guard let file = try? Files.information("\(home.mediaPath)/\(name)", followsLinks: false) else {
-            continue
-          }
-          // One that its owner may not read can be no more than that.
-          if file.modified != row.integer(at: 2) || file.mode & 0o400 == 0 {
-            keys.append(row.text(at: 0) ?? "")
-          }
-        }
-      }
-    } catch {
-      throw KollusError(error, path: home.libraryPath)
-    }
-    var found: [Content] = []
-    for key in keys { if let content = try content(key) { found.append(content) } }
-    return found
-  }
-
-  /// Ready contents whose file name is not among `names`.
-  func readyContents(outside names: Set<String>) throws(KollusError) -> [(id: Int64, key: String)] {
-    let sql = "SELECT id, mck, file_name FROM content WHERE state = 'ready'"
-    do throws(SQLiteError) {
-      return try db.withStatement(sql) { row throws(SQLiteError) in
-        var gone: [(Int64, String)] = []
-        while try row.step() {
-          if !names.contains(row.text(at: 2) ?? "") {
-            gone.append((row.integer(at: 0), row.text(at: 1) ?? ""))
-          }
-        }
-        return gone
-      }
-    } catch {
-      throw KollusError(error, path: home.libraryPath)
-    }
-  }
-
   /// Whether any content is ready.
   func hasReadyContents() throws(KollusError) -> Bool {
     do throws(SQLiteError) {
@@ -236,19 +192,8 @@ extension Library {
     }
   }
 
-  /// Contents whose file was gone: number, key and the time stamp that the file had.
-  func missingContents() throws(KollusError) -> [(id: Int64, key: String, stamp: Int64)] {
-    do throws(SQLiteError) {
-      return try db.withStatement("SELECT id, mck, file_stamp FROM content WHERE state = 'missing'") {
-        row throws(SQLiteError) in
-        var found: [(Int64, String, Int64)] = []
-        while try row.step() { found.append((row.integer(at: 0), row.text(at: 1) ?? "", row.integer(at: 2))) }
-        return found
-      }
-    } catch {
-      throw KollusError(error, path: home.libraryPath)
-    }
-  }
+  /// Reads every content, one after the other.
+  func forAll(_ body: (Content) -> Void) throws(KollusError) { try query("\(Self.select)", [], body) }
 
   private func first(_ sql: String, _ values: [Value]) throws(KollusError) -> Content? {
     var found: Content?

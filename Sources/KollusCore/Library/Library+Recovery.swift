@@ -24,7 +24,10 @@ extension Connection {
   /// Returns what was found. The mark is set with it in one commit: after a kill it is all done again.
   borrowing func settle(in home: Home) throws -> Recovery? {
     if let known = try keyCheck() {
-      guard known == home.identity.keyCheck else { throw Library.foreignKey(home) }
+      if known == home.identity.keyCheck { return nil }
+      // The key that opens the files is the right one, whatever became of its mark.
+      guard home.opensMedia else { throw Library.foreignKey(home) }
+      try mark(home)
       return nil
     }
     let found = Protected<Result<Recovery?, KollusError>>(.success(nil))
@@ -37,10 +40,15 @@ extension Connection {
         found.withLock { $0 = .failure(error) }
         return
       }
-      try db.execute(
-        "INSERT INTO device (id, key_check) VALUES (1, ?)", .blob(home.identity.keyCheck))
+      try db.mark(home)
     }
     return try found.withLock { $0 }.get()
+  }
+
+  /// Notes under which key this library is.
+  borrowing func mark(_ home: Home) throws(SQLiteError) {
+    try execute(
+      "INSERT OR REPLACE INTO device (id, key_check) VALUES (1, ?)", .blob(home.identity.keyCheck))
   }
 
   private borrowing func keyCheck() throws(SQLiteError) -> [UInt8]? {

@@ -264,9 +264,15 @@ extension Connection {
     }
     guard
       try withStatement(
-        "SELECT 1 FROM content WHERE id = ? AND mck = ? AND state = 'ready'",
+        // One whose file was found damaged or gone meanwhile keeps its licence, and so its renewal.
+        """
+        SELECT 1 FROM content WHERE id = ? AND mck = ? AND (state IN ('ready', 'missing')
+        OR state = 'failed' AND error_code = ? AND downloaded_time > 0)
+        """,
         { row throws(SQLiteError) in
-          try row.bind([.integer(content.id), .text(content.mediaContentKey)])
+          try row.bind([
+            .integer(content.id), .text(content.mediaContentKey), .integer(Int64(KollusCode.damaged)),
+          ])
           return try row.step()
         })
     else { return RenewalEffect(error: Downloader.removed) }

@@ -1,67 +1,6 @@
 import SystemKit
 
 extension Library {
-  /// Marks ready contents whose file is gone as `missing` and tells of each (design §5).
-  ///
-  /// Nothing is marked while the folder of all media is absent: that is an unmounted disk.
-  package func tidy(_ sink: any EventSink) async throws {
-    guard home.hasMedia, let names = try? Files.names(in: home.mediaPath) else { return }
-    // Where the mark cannot be made, each look for the folder goes through its names.
-    try? home.makeMedia()
-    for key in try deletedContents() where names.contains(Home.mediaName(of: key)) {
-      try home.destroyMedia(of: key)
-    }
-    try await restoreMissing(among: Set(names))
-    try await recheckTouched(among: Set(names), sink)
-    let gone = try readyContents(outside: Set(names))
-    guard !gone.isEmpty else { return }
-    try await setMissing(gone.map(\.id))
-    for content in gone {
-      sink.emit(.note(.missing, mediaContentKey: content.key, message: "its file is gone; download it again"))
-    }
-  }
-
-  /// Bytes of touched files that are read at once; more is left to `verify`.
-  private static let recheckLimit: Int64 = 1 << 30
-
-  /// Reads ready contents whose file was changed since it was checked: what it is now decides.
-  private func recheckTouched(among names: Set<String>, _ sink: any EventSink) async throws {
-    var room = Self.recheckLimit
-    for content in try touchedContents(among: names) {
-      let key = content.mediaContentKey
-      guard content.fileSize <= room else {
-        sink.emit(
-          .note(
-            .warning, mediaContentKey: key,
-            message: "its file was changed since it was checked; 'kollus verify' reads it"))
-        continue
-      }
-      room -= content.fileSize
-      do {
-        _ = try await verify(content, sink)
-      } catch let error as KollusError where error.kind != .interrupted && error.kind != .tryLater {
-        if error.kind == .inputOutput {
-          try await setDamaged(
-            content.id, holding: 0, KollusError(.badData, code: KollusCode.damaged, error.message))
-        }
-        sink.emit(.note(.damaged, mediaContentKey: key, message: error.message))
-      } catch let error as KollusError where error.kind == .tryLater {
-        // Whoever works on it will tell.
-      }
-    }
-  }
-
-  /// Takes contents for ready again whose file has come back unchanged, with its disk for example.
-  private func restoreMissing(among names: Set<String>) async throws {
-    let found = try missingContents().filter { content in
-      guard content.stamp != 0, names.contains(Home.mediaName(of: content.key)) else { return false }
-      let path = home.mediaPath(of: content.key)
-      // What cannot be told is not back.
-      return (try? Files.information(path, followsLinks: false))?.modified == content.stamp
-    }
-    if !found.isEmpty { try await setFound(found.map(\.id)) }
-  }
-
   /// Removes a content: its key is destroyed first, then its files, then what is known of it.
   ///
   /// Throws `tryLater` while another process works on it.

@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import JSONKit
+import KollusTestSupport
+import SQLiteKit
+import SystemKit
+import Testing
+
+@testable import KollusCore
+
+/// Rows of a sound database that hold what this program never wrote there, as a bit that turned on a disk leaves them.
+@Suite(.temporaryDirectory, .timeLimit(.minutes(1))) struct RowDamageTests {
+  let bench: LicenceStage
+  let bytes = randomBytes(200_000)
+
+  init() throws {
+    bench = try LicenceStage()
+    try bench.site.publish(OriginContent("plain", bytes: bytes))
+  }
+
+  private var mck: String { LicenceStage.mck }
+  private var home: String { bench.tool.home }
+
+  private func stock() async throws {
+    await bench.download(.granted(plays: 7))
+    await bench.run("download", "plain").expect(0)
+  }
+
+  private func edit(_ sql: String) throws { try Connection(path: "\(home)/library.db").execute(sql) }
+
+  private func ready() async throws -> [String] {
+    try await bench.commands.listed("--state", "ready").sorted()
+  }
+
+  private func expectAll() async throws {
+    await bench.run("play-check", "plain", "--deep").expect(0)
+    try await bench.check("--deep").expect(0, [])
+    #expect(try await bench.shown().integer("drmExpireCount") == 7)
+    #expect(try await ready() == [mck, "plain"].sorted())
+    await bench.run("doctor").expect(0)
+  }
+
+  @Test(arguments: ["'x' || substr(file_name, 2)", "''", "'../library.db'", "'/etc/passwd'"])
+  func `a wrong name of a file is put right, for it follows from the key`(_ name: String) async throws {
+    try await stock()
+    try edit("UPDATE content SET file_name = \(name)")
+    try await expectAll()
+  }
+
+  @Test func `a wrong key is put right from the file, with the licence that it has`() async throws {
+    try await stock()
+    try edit("UPDATE content SET mck = 'AbCd1235' WHERE mck = '\(mck)'")
+    await bench.run("play-check", "AbCd1235").expect(65)
+    #expect(await bench.run("doctor").status != 0)
+    await bench.run("doctor", "--fix").expect(0)
+    try await expectAll()
+  }
+
+  @Test(arguments: ["media_identity = 'x'", "file_size = file_size + 1"])
+  func `a row that does not fit its file is not called ready by a check, and put right`(_ change: String)
+    async throws
+  {
+    try await stock()
+    try edit("UPDATE content SET \(change) WHERE mck = 'plain'")
+    await bench.run("play-check", "plain").expect(65)
+    #expect(try await ready() == [mck])
+    await bench.run("doctor").expect(65)
+    await bench.run("doctor", "--fix").expect(0)
+    try await expectAll()
+  }
+
+  @Test func `the doctor finds rows that do not fit before anybody plays them`() async throws {
+    try await stock()
+    try edit("UPDATE content SET media_identity = 'x'")
+    await bench.run("doctor").expect(65)
+    #expect(try await ready() == [])
+    await bench.run("doctor", "--fix").expect(0)
+    try await expectAll()
+  }
+
+  @Test func `a wrong mark of the key does not lock the home whose media it opens`() async throws {
+    try await stock()
+    try edit("UPDATE device SET key_check = zeroblob(length(key_check))")
+    let run = await bench.run("doctor").expect(78)
+    #expect(run.output.contains("the key opens the media"))
+    try await expectAll()
+  }
+
+  @Test(arguments: [
+    "events.jsonl", "events.1.jsonl", "locks", "clock", "ballast", "media/.kollus", "device.key.copy",
+  ])
+  func `a pipe in place of a file holds nobody up`(_ name: String) async throws {
+    try await stock()
+    try? Files.remove("\(home)/\(name)")
+    #expect(mkfifo("\(home)/\(name)", 0o600) == 0)
+    await bench.run("list").expect(name == "locks" ? 74 : 0)
+    #expect([0, 74].contains(await bench.run("events").status))
+    #expect(await bench.run("doctor").status != 0)
+    await bench.run("doctor", "--fix").expect(0)
+    try await expectAll()
+  }
+
+  @Test func `a renewal beside a repair keeps what it got`() async throws {
+    try await stock()
+    let callback = bench.callback
+    let home = try Home(opening: home, machineID: bench.commands.machineID)
+    callback.answer { item in
+      // While the server thinks, a check finds the file damaged.
+      if item.kind == 3 { try? Connection(path: home.libraryPath).execute(Self.damage) }
+      return item.kind == 3 ? .granted(plays: 5) : .init()
+    }
+    await bench.run("renew", mck).expect(0)
+    await bench.run("verify", "--repair", mck).expect(0)
+    try await bench.check("--deep").expect(0, [])
+    #expect(try await bench.shown().integer("drmExpireCount") == 5)
+  }
+
+  private static let damage = """
+    UPDATE content SET state = 'failed', error_kind = 'badData', error_code = -8646, error_message = 'x', \
+    file_stamp = 0, download_size = 0 WHERE mck = '\(LicenceStage.mck)'
+    """
+}
