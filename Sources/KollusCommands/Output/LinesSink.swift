@@ -63,7 +63,8 @@ final class LinesSink: EventSink {
         draw(&state)
       case .sendCompleteStoredLms(let successCount, let failCount):
         line("\(successCount) reports sent, \(failCount) not", &state)
-      case .note(.resolved, _, _), .note(.planned, _, _), .note(.played, _, _): break  // Other lines say as much.
+      // Other lines say as much.
+      case .note(.resolved, _, _), .note(.planned, _, _), .note(.played, _, _): break
       case .note(let note, let key, let message):
         let item = key.map { "\($0.terminalSafe): " } ?? ""
         line("\(item)\(note.rawValue): \(message.terminalSafe)", &state)

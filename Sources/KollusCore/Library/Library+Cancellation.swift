@@ -1,4 +1,5 @@
 import SQLiteKit
+import SystemKit
 
 /// Giving up downloads, also those of other processes.
 extension Library {
@@ -26,7 +27,7 @@ extension Library {
             hint: "it was asked to; end it, and run the command again"
           ).of(key)
         }
-        try await Task.sleep(for: .milliseconds(50))
+        try await TaskThreads.sleep(for: .milliseconds(50))
       }
       guard let stored = try self.content(key) else { throw Downloader.removed.of(key) }
       current = stored
@@ -52,7 +53,7 @@ extension Library {
     ).of(content.mediaContentKey)
   }
 
-  /// Drops what is held of a download; for the holder of the content's lock. `false` when it is ready by now.
+  /// Drops what is held of a download, for the holder of the content's lock; `false` when it is ready by now.
   ///
   /// The licence goes with it: a later download is a new one, for which approval is asked anew.
   func giveUp(_ content: Content) async throws -> Bool {
