@@ -35,11 +35,13 @@ enum Descriptors {
     }
   }
 
-  /// A socket that listens on a loopback port chosen by the kernel.
-  static func listen() throws(SystemError) -> (socket: Int32, port: Int) {
+  /// A socket that listens on a loopback port: chosen by the kernel, or one that was listened on before.
+  static func listen(on port: Int = 0) throws(SystemError) -> (socket: Int32, port: Int) {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    if port != 0 { reuse(socket) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
     address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let failed = unsafe withUnsafeMutablePointer(to: &address) { pointer in
@@ -59,9 +61,7 @@ enum Descriptors {
   /// A socket bound to a loopback port, which does not listen.
   static func hold(_ port: Int) throws(SystemError) -> Int32 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var on: Int32 = 1
-    // Connections that have just ended still name the port.
-    unsafe setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    reuse(socket)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
@@ -79,6 +79,12 @@ enum Descriptors {
     return socket
   }
 
+  /// Connections that have just ended still name the port.
+  private static func reuse(_ socket: Int32) {
+    var on: Int32 = 1
+    unsafe setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   private static func closingOnExec(_ descriptor: Int32) -> Int32 {
     if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     return descriptor
@@ -94,12 +100,20 @@ package func unusedPort() throws -> Int {
 
 /// Holds a loopback port on which nobody listens, so that no other server gets it meanwhile.
 package final class HeldPort: Sendable {
-  private let socket: Int32
+  private let socket: Mutex<Int32>
 
   /// Takes the port, which must have become free just now.
   package init(_ port: Int) throws {
-    socket = try Descriptors.hold(port)
+    socket = Mutex(try Descriptors.hold(port))
   }
 
-  deinit { close(socket) }
+  deinit { release() }
+
+  /// Lets a server have the port.
+  package func release() {
+    socket.withLock { socket in
+      if socket >= 0 { close(socket) }
+      socket = -1
+    }
+  }
 }

@@ -23,8 +23,9 @@ package final class ScriptedServer: Sendable {
   package let port: Int
   private let core: Core
 
-  package init(_ handler: @escaping Handler) throws {
-    let (socket, port) = try Descriptors.listen()
+  /// Listens on a port chosen by the kernel, or on that of a server that was stopped.
+  package init(on port: Int = 0, _ handler: @escaping Handler) throws {
+    let (socket, port) = try Descriptors.listen(on: port)
     self.port = port
     core = Core(listener: socket, handler: handler)
     let core = core

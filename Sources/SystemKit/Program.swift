@@ -57,8 +57,8 @@ package final class Program: Sendable {
     within grace: Duration, asking ask: (Program) -> Void = { $0.signal(SIGTERM) }
   ) async -> Ending {
     ask(self)
-    let killer = Task { [life, pid] in
-      try await Task.sleep(for: grace)
+    let killer = Task(executorPreference: TaskThreads.executor) { [life, pid] in
+      try await TaskThreads.sleep(for: grace)
       life.signal(pid, SIGKILL)
     }
     defer { killer.cancel() }

@@ -103,6 +103,48 @@ struct BookmarkTests {
     #expect(again.bookmarks.contains { $0.value == "kept" })
   }
 
+  @Test func `a channel that is down is told once it is back, each change once`() async throws {
+    let channel = try ScriptedServer { _ in Answer(200, text: "{\"error\":0}") }
+    try await stage.download(
+      changes: [("\"channel\":{", "\"channel\":{\"bookmarkURL\":\"\(channel.url)/marks\",")])
+    player.kollusContent = try stage.content()
+    channel.stop()
+    let held = try HeldPort(channel.port)
+    try player.addBookmark(4, value: "before")
+    try player.addBookmark(8, value: "kept")
+    try player.addBookmark(4, value: "after")
+    try player.removeBookmark(8)
+    #expect(player.bookmarks.map(\.value) == ["after"])
+    held.release()
+    let back = try ScriptedServer(on: channel.port) { _ in Answer(200, text: "{\"error\":0}") }
+    let storage = stage.storage
+    let isTold = try await eventually(within: .seconds(20)) {
+      // Whoever is still at it, in vain, holds the others back for a moment.
+      storage.sendStoredLms()
+      let told = try Self.told(back)
+      return told.contains { $0.hasPrefix("4 add after") } && told.contains { $0.hasPrefix("8 remove") }
+    }
+    let told = try Self.told(back)
+    #expect(isTold && told.last { $0.hasPrefix("8") }?.hasPrefix("8 remove") == true, "\(told)")
+    #expect(!told.contains { $0.contains("before") }, "what was replaced is not told any more")
+    // What was accepted is not sent again.
+    try player.addBookmark(12, value: "next")
+    #expect(try await eventually { try Self.told(back).contains("12 add next") })
+    #expect(try Self.told(back) == told + ["12 add next"])
+  }
+
+  /// Position, action and value of all changes that a channel was told, in order.
+  private static func told(_ channel: ScriptedServer) throws -> [String] {
+    try channel.exchanges.flatMap { exchange in
+      let form = String(decoding: exchange.request.body, as: UTF8.self).replacing("+", with: " ")
+      let text = try #require(form.removingPercentEncoding).dropFirst("bookmarks=".count)
+      return try JSON(parsing: String(text)).elements.map { change in
+        let position = try change.integer("position") ?? -1
+        return "\(position) \(try change.string("action") ?? "") \(try change.string("value") ?? "")"
+      }
+    }
+  }
+
   @Test func `what cannot be kept is refused`() async throws {
     try await download()
     for (position, value) in [

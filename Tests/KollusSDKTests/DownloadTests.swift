@@ -9,15 +9,6 @@ struct DownloadTests {
 
   init() async throws { stage = try await SDKStage() }
 
-  /// Moves the media to a server that sends at most so many bytes a second.
-  private func slow(_ bytesPerSecond: Int) async throws -> ScriptedServer {
-    let bytes = Array(try Data(contentsOf: URL(filePath: SDKStage.lecture)))
-    let good = ScriptedServer.object(bytes)
-    let media = try ScriptedServer { good($0).throttled(to: bytesPerSecond) }
-    try await stage.publish(changes: [("\"urls\":[\"../media/", "\"urls\":[\"\(media.url)/")])
-    return media
-  }
-
   @Test func `a play URL is loaded once, and always means the same content`() async throws {
     try await stage.publish()
     try stage.storage.start()
@@ -35,7 +26,7 @@ struct DownloadTests {
   }
 
   @Test func `a download tells its progress and its end, one call at a time`() async throws {
-    let media = try await slow(1 << 20)
+    let media = try await stage.publish(slowedTo: 1 << 20)
     defer { withExtendedLifetime(media) {} }
     try stage.storage.start()
     _ = try stage.storage.loadContentURL(stage.origin.playURL(stage.mck))
@@ -57,7 +48,7 @@ struct DownloadTests {
   }
 
   @Test func `a cancelled download keeps what it has and goes on from there`() async throws {
-    let media = try await slow(300_000)
+    let media = try await stage.publish(slowedTo: 300_000)
     try stage.storage.start()
     _ = try stage.storage.loadContentURL(stage.origin.playURL(stage.mck))
     try stage.storage.downloadContent(stage.mck)
@@ -101,7 +92,7 @@ struct DownloadTests {
   }
 
   @Test func `a removed content is gone, even in mid-download`() async throws {
-    let media = try await slow(100_000)
+    let media = try await stage.publish(slowedTo: 100_000)
     defer { withExtendedLifetime(media) {} }
     try stage.storage.start()
     _ = try stage.storage.loadContentURL(stage.origin.playURL(stage.mck))

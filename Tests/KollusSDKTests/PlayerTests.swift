@@ -105,13 +105,15 @@ struct PlayerTests {
 
   @Test func `damage is told when it is met, and the content is had again`() async throws {
     try await stage.download()
+    player.kollusContent = try stage.content()
     let file = try FileHandle(forUpdating: URL(filePath: try stage.mediaFile()))
     try file.seek(toOffset: try file.seekToEnd() / 2)
     try file.write(contentsOf: Data([1, 2, 3, 4]))
     try file.close()
-    #expect(code { try prepare() } == -8646)
+    #expect(code { try player.prepareToPlay() } == -8646, "met by the player itself")
     await listener.waits { $0.prepareCode == -8646 }
     #expect(try !stage.content().downloaded)
+    #expect(code { try prepare() } == -8646, "met before, by the list")
     try stage.storage.downloadContent(stage.mck)
     await stage.listener.waits { $0.ended.count == 2 && $0.ended[1].isDownloaded }
     try prepare()
@@ -158,7 +160,8 @@ struct PlayerGateTests {
     stage.callback.override { _, _ in Answer(503) }
     try player.prepareToPlay()
     #expect(code { try player.prepareToPlay() } == -8661, "it is prepared already")
-    #expect(code { try stage.storage.removeContent(stage.mck) } != 0, "it is in use")
+    let error = #expect(throws: KollusError.self) { try stage.storage.removeContent(stage.mck) }
+    #expect(error?.mediaContentKey == stage.mck && error?.message.contains("works on") == true)
     try player.stop()
     try stage.storage.removeContent(stage.mck)
   }

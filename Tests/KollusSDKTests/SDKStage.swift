@@ -67,6 +67,14 @@ final class SDKStage: Sendable {
     try await origin.publish(key, Self.lecture, words + options, changes: changes)
   }
 
+  /// Publishes the lecture, its media on a server that sends at most so many bytes a second.
+  func publish(_ key: String = mck, slowedTo bytesPerSecond: Int) async throws -> ScriptedServer {
+    let good = ScriptedServer.object(Array(try Data(contentsOf: URL(filePath: Self.lecture))))
+    let media = try ScriptedServer { good($0).throttled(to: bytesPerSecond) }
+    try await publish(key, changes: [("\"urls\":[\"../media/", "\"urls\":[\"\(media.url)/")])
+    return media
+  }
+
   /// Publishes, loads and downloads the lecture.
   func download(
     _ key: String = mck, under entry: Entry? = nil, _ options: String..., changes: [(String, String)] = [],

@@ -85,7 +85,7 @@ package struct BookmarkSender: Sendable {
       guard failure.error.kind == .tryLater,
         let delay = patience.next(notBefore: notBefore, now: library.now())
       else { throw failure }
-      try await Task.sleep(for: delay)
+      try await TaskThreads.sleep(for: delay)
     }
   }
 

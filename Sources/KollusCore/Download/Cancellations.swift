@@ -1,3 +1,5 @@
+import SystemKit
+
 /// The contents that one run works on, with what ends the work on each.
 final class Cancellations: Sendable {
   /// Thrown in the place of what a piece of work threw after it was asked to end.
@@ -19,7 +21,7 @@ final class Cancellations: Sendable {
   func run<Result: Sendable>(
     _ id: Int64, _ work: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
-    let task = Task { try await work() }
+    let task = Task(executorPreference: TaskThreads.executor) { try await work() }
     works.withLock { $0[id] = Work { task.cancel() } }
     defer { works.withLock { $0[id] = nil } }
     do {

@@ -1,3 +1,5 @@
+import SystemKit
+
 /// Follows downloads that other processes run; changes nothing and is in nobody's way.
 package struct DownloadWatch: Sendable {
   /// How often it looks.
@@ -51,7 +53,7 @@ package struct DownloadWatch: Sendable {
         shown = content.downloadSize
         sink.emit(.downloadContent(content.progress, error: nil))
       }
-      try await Task.sleep(for: Self.interval)
+      try await TaskThreads.sleep(for: Self.interval)
     }
     return try Self.judge(content, wasBusy: wasBusy)
   }
@@ -87,7 +89,7 @@ package struct DownloadWatch: Sendable {
         }
         if !running.isEmpty { last = .now }
         guard let last, .now - last < Self.longestPause else { break }
-        try await Task.sleep(for: Self.interval)
+        try await TaskThreads.sleep(for: Self.interval)
       }
       try await group.waitForAll()
     }

@@ -1,3 +1,5 @@
+import SystemKit
+
 /// Downloads that somebody else asks to give up, with `Library.cancel`.
 extension Downloader {
   static let cancelled = KollusError(
@@ -6,7 +8,7 @@ extension Downloader {
 
   /// Looks for such wishes until the task is cancelled.
   func watchForCancellations() async {
-    while (try? await Task.sleep(for: .milliseconds(250))) != nil {
+    while (try? await TaskThreads.sleep(for: .milliseconds(250))) != nil {
       // A look that failed is made up for by the next one.
       guard cancellations.hasWork, let ids = try? await library.cancellations(), !ids.isEmpty else {
         continue

@@ -142,7 +142,7 @@ extension Downloader {
     }
     var shown: Int64 = -1
     while true {
-      try await Task.sleep(for: .milliseconds(100))
+      try await TaskThreads.sleep(for: .milliseconds(100))
       // Asking takes the lock for a moment at most; the holder's process keeps it till its end.
       if try home.lock(content: id) != nil { return }
       if let current = try await library.content(content.mediaContentKey), current.downloadSize > shown {
@@ -316,7 +316,7 @@ extension Downloader {
   private func keepProgress(_ id: Int64, _ fetch: FetchState) async throws {
     var written = fetch.progress
     // The sleep ends early when the transfers have ended, one way or the other.
-    while (try? await Task.sleep(for: .seconds(1))) != nil {
+    while (try? await TaskThreads.sleep(for: .seconds(1))) != nil {
       let progress = fetch.progress
       if progress != written { try await library.setProgress(id, progress) }
       written = progress

@@ -63,7 +63,7 @@ struct MediaFetch: Sendable {
       switch fetch.next(holding: held?.index, now: WallClock.now()) {
       case .end: return
       case .wait(let delay):
-        try await Task.sleep(for: delay)
+        try await TaskThreads.sleep(for: delay)
         continue
       case .errand(let next): errand = next
       }

@@ -1,4 +1,5 @@
 import SQLiteKit
+import SystemKit
 
 /// Giving up downloads, also those of other processes.
 extension Library {
@@ -26,7 +27,7 @@ extension Library {
             hint: "it was asked to; end it, and run the command again"
           ).of(key)
         }
-        try await Task.sleep(for: .milliseconds(50))
+        try await TaskThreads.sleep(for: .milliseconds(50))
       }
       guard let stored = try self.content(key) else { throw Downloader.removed.of(key) }
       current = stored

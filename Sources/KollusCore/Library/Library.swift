@@ -147,10 +147,10 @@ package actor Library {
     guard !queue.isDue else { return }
     queue.isDue = true
     let time = queue.last.map { $0 + queue.interval }
-    Task {
+    Task(executorPreference: TaskThreads.executor) {
       // The task is nobody's to cancel, so the sleep only ends with its time.
-      if let time, time > .now { try? await Task.sleep(until: time, clock: .continuous) }
-      await self.drain(take(self))
+      if let time, time > .now { try? await TaskThreads.sleep(for: ContinuousClock.now.duration(to: time)) }
+      await self.drain(take)
     }
   }
 
@@ -161,7 +161,8 @@ package actor Library {
     return queue.pending
   }
 
-  private func drain(_ group: [Pending]) async {
+  private func drain(_ take: (isolated Library) -> [Pending]) async {
+    let group = take(self)
     if group.contains(where: { $0.commit == .durableWithFiles }) { await synchronizeFiles() }
     let result = Result { () throws(KollusError) in try commit(group) }
     for job in group { job.done.resume(with: result) }

@@ -85,7 +85,7 @@ struct DRMClient: Sendable {
       }
       waiting(
         notBefore == nil ? .retrying : .waiting, "\(failure.message); trying again in \(delay.secondsText)")
-      try await Task.sleep(for: delay)
+      try await TaskThreads.sleep(for: delay)
     }
   }
 

@@ -122,7 +122,7 @@ package struct Renewer: Sendable {
     sink.emit(.note(.joined, mediaContentKey: nil, message: "another process renews; waiting for it"))
     let end = ContinuousClock.now + Self.longestWait
     while ContinuousClock.now < end {
-      try await Task.sleep(for: .milliseconds(100))
+      try await TaskThreads.sleep(for: .milliseconds(100))
       if let lock = try library.home.renewalLock() { return (lock, joined) }
     }
     throw KollusError(

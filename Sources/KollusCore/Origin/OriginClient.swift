@@ -110,7 +110,7 @@ package struct OriginClient: Sendable {
       waiting(
         failure.retryAfter == nil ? .retrying : .waiting,
         "\(failure.error.message); trying again in \(delay.secondsText)")
-      try await Task.sleep(for: delay)
+      try await TaskThreads.sleep(for: delay)
     }
   }
 

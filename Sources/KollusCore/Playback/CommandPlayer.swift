@@ -31,7 +31,9 @@ package final class CommandPlayer: Player {
         let text = String(decoding: line, as: UTF8.self)
         said.withLock { $0.add(text) }
       }, end: {})
-    Task { await Self.follow(program, duration: playback.duration, observer) }
+    Task(executorPreference: TaskThreads.executor) {
+      await Self.follow(program, duration: playback.duration, observer)
+    }
   }
 
   deinit { program.signal(SIGTERM) }
@@ -57,14 +59,14 @@ package final class CommandPlayer: Player {
     for event in [.opening(isOurs: true), .loaded, .duration(duration), .position(0), .settled]
       as [PlayerEvent]
     { observer(event) }
-    let playing = Task { () -> SuspendingClock.Instant? in
+    let playing = Task(executorPreference: TaskThreads.executor) { () -> SuspendingClock.Instant? in
       // The sleep ends early by being cancelled.
-      guard (try? await Task.sleep(for: tick, clock: .suspending)) != nil, !program.hasEnded else {
+      guard (try? await TaskThreads.sleep(for: tick, clock: .suspending)) != nil, !program.hasEnded else {
         return nil
       }
       let start = SuspendingClock.now
       observer(.idle(false))
-      while (try? await Task.sleep(for: tick, clock: .suspending)) != nil, !program.hasEnded {
+      while (try? await TaskThreads.sleep(for: tick, clock: .suspending)) != nil, !program.hasEnded {
         observer(.position(start.duration(to: .now) / .seconds(1)))
       }
       return start

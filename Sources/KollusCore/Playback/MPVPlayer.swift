@@ -34,11 +34,16 @@ package final class MPVPlayer: Player {
       throw Self.failure(error)
     }
     state = Mutex(first)
-    let program = program
+    let (program, executor) = (program, TaskThreads.executor)
     socket.readLines(
       each: { [weak self] line in self?.take(line, observer) },
       end: {
-        Task { observer(.exited(await program.stop(within: Self.patience, asking: { _ in }))) }
+        // The thread that reads has no values of the task's.
+        TaskThreads.$executor.withValue(executor) {
+          _ = Task(executorPreference: executor) {
+            observer(.exited(await program.stop(within: Self.patience, asking: { _ in })))
+          }
+        }
       })
     // A program that is gone by now is told by its end.
     for line in opening { try? socket.write(line) }

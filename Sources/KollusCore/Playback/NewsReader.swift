@@ -15,7 +15,7 @@ final class NewsReader: Sendable {
 
   init(_ news: AsyncStream<PlayerEvent>) {
     let state = state
-    task = Task {
+    task = Task(executorPreference: TaskThreads.executor) {
       for await event in news {
         state.withLock { state in
           switch event {
@@ -83,7 +83,7 @@ final class SenderLoop: Sendable {
     state.withLock { state in
       state.isWanted = true
       guard state.task == nil else { return }
-      state.task = Task { await run() }
+      state.task = Task(executorPreference: TaskThreads.executor) { await self.run() }
     }
   }
 
@@ -108,9 +108,9 @@ final class SenderLoop: Sendable {
   /// Waits for what is under way, but not for long: what is stored is not lost.
   func end(within limit: Duration) async {
     guard let task = state.withLock({ $0.task }) else { return }
-    let timer = Task {
+    let timer = Task(executorPreference: TaskThreads.executor) {
       // Ends early when the work is done.
-      try? await Task.sleep(for: limit)
+      try? await TaskThreads.sleep(for: limit)
       task.cancel()
     }
     await task.value

@@ -141,7 +141,7 @@ final class PlayRun: Sendable {
       }
       try await saveIfDue(at: now, sending)
       if isOver { return nil }
-      try await Task.sleep(for: .milliseconds(Int64(pause(speed) * 1_000)))
+      try await TaskThreads.sleep(for: .milliseconds(Int64(pause(speed) * 1_000)))
     }
   }
 

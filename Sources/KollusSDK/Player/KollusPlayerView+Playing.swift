@@ -55,6 +55,7 @@ extension KollusPlayerView {
     do {
       let (sends, wanted) = state.withLock { ($0.sendsReports, $0.wanted) }
       let (play, prepared, content) = try WorkExecutor.wait { [self] in
+        if try await room.library.content(key)?.isDamaged ?? false { throw Self.damaged.of(key) }
         let play = PlayRoom(
           try PlaySession(library: room.library, settings: settings, sink: PlayerSink(self, storage)))
         var request = PlayRequest(key)
@@ -74,6 +75,13 @@ extension KollusPlayerView {
       state.withLock { $0.phase = .idle }
       throw error
     }
+  }
+
+  /// Damage that was met before, by a list of contents for example.
+  private static var damaged: CoreError {
+    CoreError(
+      .badData, code: KollusCode.damaged, "the stored file is damaged",
+      hint: "call downloadContent(_:): only what is damaged is fetched")
   }
 
   /// Starts what was prepared, or goes on after a pause; returns at once.

@@ -1,24 +1,26 @@
 import Dispatch
 import KollusCore
 import Synchronization
+import SystemKit
 
 /// Runs the core's asynchronous work on threads of this library, so that a caller may wait for it.
 ///
 /// The vendor's calls return when they are done. A caller that is itself a task blocks a thread of Swift's small pool
-/// meanwhile; the work must therefore not need one of those.
+/// meanwhile; the work must therefore not need one of those, nor one of Dispatch's, whose number is limited too.
 final class WorkExecutor: TaskExecutor {
   static let shared = WorkExecutor()
-  private let queue = DispatchQueue(label: "kollus.sdk.work", attributes: .concurrent)
+  /// Work never waits for other work by blocking, so that a few are enough.
+  private let threads = WorkerThreads(4)
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    threads.run { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 
   /// Begins work that nobody waits for.
   @discardableResult
   static func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    Task(executorPreference: shared) { await work() }
+    TaskThreads.$executor.withValue(shared) { Task(executorPreference: shared) { await work() } }
   }
 
   /// Does the work and returns what came of it; every error is a ``KollusError``.
