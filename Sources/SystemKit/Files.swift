@@ -123,6 +123,9 @@ package enum Files {
     try copy.synchronize()
   }
 
+  /// Whether this process may write the file, or into the folder, at `path`.
+  package static func isWritable(_ path: String) -> Bool { unsafe access(path, W_OK) == 0 }
+
   /// Whether the program at `path` may be run by this process.
   package static func isExecutable(_ path: String) -> Bool {
     guard (try? kind(of: path)) == .regular else { return false }

@@ -115,6 +115,44 @@ import Testing
     #expect(try await bench.shown().integer("drmExpireCount") == 5)
   }
 
+  @Test func `a damaged content can be renewed, and plays after its repair`() async throws {
+    try await stock()
+    try edit(Self.damage)
+    bench.answer(3, .granted(plays: 5))
+    await bench.run("renew", "--all").expect(0)
+    await bench.run("renew", mck).expect(0)
+    #expect(bench.kinds == [1, 2, 3, 3])
+    await bench.run("verify", mck).expect(0)
+    try await bench.check("--deep").expect(0, [])
+    #expect(try await bench.shown().integer("drmExpireCount") == 5)
+  }
+
+  @Test(arguments: ["remove", "cancel"])
+  func `what cannot be removed stays as it was`(_ command: String) async throws {
+    try await stock()
+    let path = "\(home)/media/\(Home.mediaName(of: "plain"))"
+    if command == "cancel" { try edit("UPDATE content SET state = 'fetching' WHERE mck = 'plain'") }
+    let aside = TemporaryDirectory.path + "/aside"
+    try FileManager.default.moveItem(atPath: path, toPath: aside)
+    try Files.makeFolder(path + "/more")
+    await bench.run(command, "plain").expect(74)
+    #expect(try await bench.commands.listed().contains("plain"))
+    #expect(try await !bench.commands.listed("--state", "cancelled").contains("plain"))
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: aside, toPath: path)
+    await bench.run("download", "plain").expect(0)
+    try await expectAll()
+  }
+
+  @Test func `a link in place of the mark of the media makes nothing elsewhere`() async throws {
+    try await stock()
+    let target = TemporaryDirectory.path + "/elsewhere"
+    try Files.remove("\(home)/media/.kollus")
+    try FileManager.default.createSymbolicLink(atPath: "\(home)/media/.kollus", withDestinationPath: target)
+    await bench.run("list").expect(0)
+    #expect(!FileManager.default.fileExists(atPath: target))
+  }
+
   private static let damage = """
     UPDATE content SET state = 'failed', error_kind = 'badData', error_code = -8646, error_message = 'x', \
     file_stamp = 0, download_size = 0 WHERE mck = '\(LicenceStage.mck)'

@@ -46,6 +46,18 @@ import Testing
     try reader.read { _ in Issue.record("there is none") }
   }
 
+  @Test func `numbers grow past a log that was deleted, and a follower goes on`() throws {
+    try log().append(note("before"))
+    let last = try #require(try entries().last).sequence
+    var reader = EventLogReader(home: path, after: last)
+    try FileManager.default.removeItem(atPath: path + "/events.jsonl")
+    try EventLog(home, now: { 1_790_000_000 }).append(note("after"))
+    #expect(try messages(entries(after: last)) == ["after"])
+    var heard: [Int64] = []
+    try reader.read { heard.append($0.sequence) }
+    #expect(heard.count == 1 && heard[0] > last)
+  }
+
   @Test func `events have numbers that grow, from one writer to the next`() throws {
     for name in ["one", "two", "three"] { try log().append(note(name)) }
     let all = try entries()

@@ -99,7 +99,7 @@ struct RenewCommand: Command {
           results.add(RenewalOutcome(mediaContentKey: key, error: nil))
           continue
         }
-        guard content.isDownloaded else {
+        guard content.isDownloaded || content.isDamaged else {
           throw KollusError(
             .badData, code: KollusCode.notComplete,
             "the content is not downloaded (\(content.state.rawValue))",

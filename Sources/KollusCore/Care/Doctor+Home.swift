@@ -45,8 +45,11 @@ extension Doctor {
 
   /// Files that a kill left half written.
   private func clearLeftovers() async {
+    // Another doctor may be at it.
+    let lock = try? ByteLock(path: "\(path)/locks", offset: 0)
+    defer { withExtendedLifetime(lock) {} }
     let names = ((try? Files.names(in: path)) ?? []).filter {
-      $0.hasSuffix(".tmp") || $0.hasPrefix("library.fresh.db")
+      $0.hasSuffix(".tmp") || ($0.hasPrefix("library.fresh.db") && lock != nil)
     }
     guard !names.isEmpty else { return }
     await problem(

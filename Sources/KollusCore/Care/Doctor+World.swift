@@ -24,9 +24,8 @@ extension Doctor {
       guard case .setBack(let seconds) = ledger.read(device) else {
         return fine(.clock, WallClock.text(device))
       }
-      var finding = Finding(
-        .clock, .problem, "the clock of this machine is \(seconds / 60) min behind a time already seen",
-        hint: "set the clock, or run 'kollus renew' while the network is there")
+      let reason = Verdict.Reason(setBackBy: seconds)
+      var finding = Finding(.clock, .problem, reason.message, hint: reason.hint)
       finding.kind = .licence
       await problem(finding)
     } catch {

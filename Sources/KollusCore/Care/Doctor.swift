@@ -72,6 +72,7 @@ package struct Doctor: Sendable {
       finding.isFixed = true
     } catch {
       let error = KollusError(any: error)
+      if [.noSpace, .tryLater, .inputOutput].contains(error.kind) { finding.kind = error.kind }
       finding.hint = "it could not be put right: \(error.message)" + (error.hint.map { "; \($0)" } ?? "")
     }
     tell(finding)

@@ -90,7 +90,12 @@ extension Downloader {
     for _ in 0...HTTPPolicy.redirectLimit {
       var request = Request(address, options: OriginClient.options(settings))
       request.headers = ["Accept-Encoding: identity", "Range: bytes=\(start)-\(end)"]
-      let response = try await engine.perform(request, limit: Int(end - start) + 1)
+      let response: Response
+      do {
+        response = try await engine.perform(request, limit: Int(end - start) + 1)
+      } catch let error as CurlError where error.code == CurlError.refusedByReceiver {
+        return nil  // More than was asked for: a server that knows no ranges.
+      }
       if let target = client.policy.target(of: response.head, from: address) {
         address = target
         continue

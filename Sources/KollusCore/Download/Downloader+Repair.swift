@@ -53,12 +53,13 @@ extension Downloader {
     let error = (error as? FetchFailure)?.error ?? KollusError(any: error)
     guard error.kind != .interrupted else { return error }
     let isPassing = error.kind == .tryLater
+    let isOwn = error.kind == .noSpace || error.kind == .inputOutput
     return KollusError(
-      error.kind == .noSpace ? .noSpace : .badData, code: KollusCode.damaged,
+      isOwn ? error.kind : .badData, code: KollusCode.damaged,
       "\(SegmentScan.text(of: damaged)), cannot repair\(isPassing ? " now" : ""): \(error.message)",
       hint: isPassing
         ? "run 'kollus verify --repair' again once the network is there; nothing was changed"
-        : error.hint ?? "'kollus remove' and 'kollus download' fetch it anew")
+        : error.hint ?? (isOwn ? Home.doctorHint : "'kollus remove' and 'kollus download' fetch it anew"))
   }
 
   /// Fetches damaged segments again; what the origin was first, what it is now when that is of no use.

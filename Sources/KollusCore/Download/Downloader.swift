@@ -233,17 +233,3 @@ extension DownloadRequest {
     if case .mediaContentKey(let key) = reference { key } else { nil }
   }
 }
-
-extension KollusError {
-  /// Any error as one of ours.
-  package init(any error: any Error) {
-    switch error {
-    case let error as KollusError: self = error
-    case is CancellationError:
-      self.init(
-        .interrupted, code: KollusCode.cancelled, "interrupted", hint: "run the same command again to go on")
-    case let error as SystemError: self.init(error)
-    default: self.init(.internalFailure, "unexpected failure: \(error)")
-    }
-  }
-}

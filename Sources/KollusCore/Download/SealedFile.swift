@@ -78,7 +78,7 @@ final class SealedFile: Sendable {
       guard let found = try Files.information(path, followsLinks: false) else { return nil }
       guard found.isRegular else { throw SystemError("open", path, number: ENOTSUP) }
       // Something else in its place must not hold anybody up.
-      file = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
+      file = try Self.opened(path)
       start = try Start(of: file, deviceKey)
     } catch {
       if error.number == ENOTSUP { throw damage(path, "it is no file") }
@@ -87,6 +87,16 @@ final class SealedFile: Sendable {
     guard let header = start.header, let about = start.about else { throw damage(path, start.fault) }
     if heals { start.heal(file) }
     return SealedFile(header, about, path, file, nil)
+  }
+
+  /// On media that can only be read, a file for reading.
+  private static func opened(_ path: String) throws(SystemError) -> File {
+    do throws(SystemError) {
+      return try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
+    } catch {
+      guard error.number == EROFS else { throw error }
+      return try File(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+    }
   }
 
   /// The same file, with writes past the page cache.

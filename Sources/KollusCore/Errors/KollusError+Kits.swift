@@ -63,3 +63,18 @@ extension TransferEngine {
     }
   }
 }
+
+extension KollusError {
+  /// Any error as one of ours.
+  package init(any error: any Error) {
+    switch error {
+    case let error as KollusError: self = error
+    case is CancellationError:
+      self.init(
+        .interrupted, code: KollusCode.cancelled, "interrupted", hint: "run the same command again to go on")
+    case let error as SystemError: self.init(error)
+    case let error as SQLiteError: self.init(error, path: "the library")
+    default: self.init(.internalFailure, "unexpected failure: \(error)")
+    }
+  }
+}

@@ -84,7 +84,9 @@ package final class EventLog: Sendable {
 
   /// Makes the file for the events that follow those kept so far.
   private func begin(_ path: String) throws(SystemError) {
-    let base = try EventLogFile.all(in: home.path).last?.end.map { $0 + EventLogFile.gap } ?? 0
+    // A log that was deleted goes on with higher numbers too: far fewer bytes are written than microseconds pass.
+    let base =
+      try EventLogFile.all(in: home.path).last?.end.map { $0 + EventLogFile.gap } ?? Int64(now() * 1_000_000)
     do throws(SystemError) {
       try Files.create(Array(EventLogFile.header(base).utf8), at: path)
     } catch {

@@ -153,6 +153,21 @@ extension Home {
     return (try? Files.names(in: mediaPath))?.contains { $0.hasSuffix(".sealed") } ?? false
   }
 
+  /// Throws where the files of a content could not be destroyed, before anything else is changed.
+  func checkDestroyable(_ mediaContentKey: String) throws(KollusError) {
+    let path = mediaPath(of: mediaContentKey)
+    do throws(SystemError) {
+      guard let found = try Files.information(path, followsLinks: false) else { return }
+      if found.isDirectory { throw SystemError("remove", path, number: EISDIR) }
+      if found.isRegular { _ = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW) }
+      guard Files.isWritable(mediaPath) else {
+        throw SystemError("remove files from", mediaPath, number: EACCES)
+      }
+    } catch {
+      throw KollusError(error).hinting(Self.doctorHint).of(mediaContentKey)
+    }
+  }
+
   /// Whether the key of this home opens any of the media in it.
   var opensMedia: Bool {
     // What cannot be looked at proves nothing.
@@ -175,7 +190,7 @@ extension Home {
   /// Makes the folder of all media for a library that has none yet.
   func makeMedia() throws(SystemError) {
     try Files.makeFolder(mediaPath)
-    _ = try File(mediaMark, O_RDWR | O_CREAT)
+    _ = try File(mediaMark, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW)
   }
 }
 

@@ -60,6 +60,7 @@ extension Library {
     let (id, key) = (content.id, content.mediaContentKey)
     // On a disk that is not mounted its key could not be destroyed.
     guard home.hasMedia || !content.holdsFile else { throw home.mediaMissing.of(key) }
+    try home.checkDestroyable(key)
     let isOver = try await record(.durable) { db throws(SQLiteError) -> Bool in
       try db.execute(
         """

@@ -2,6 +2,14 @@ import Glibc
 import SQLiteKit
 import SystemKit
 
+extension Home {
+  /// Whether the owner of a content's file may not read it.
+  fileprivate func isUnreadable(_ mediaContentKey: String) -> Bool {
+    let found = (try? Files.information(mediaPath(of: mediaContentKey), followsLinks: false)).flatMap { $0 }
+    return found.map { $0.mode & 0o400 == 0 } ?? false
+  }
+}
+
 /// Holding what is known of contents against the files that are there.
 extension Library {
   /// Bytes of touched files that are read at once; more is left to `verify`.
@@ -96,7 +104,8 @@ extension Library {
       do {
         _ = try await verify(content, sink)
       } catch let error as KollusError where error.kind != .interrupted && error.kind != .tryLater {
-        if error.kind == .inputOutput {
+        // What its owner may not read is not ready; a disk that fails now may not fail the next time.
+        if error.kind == .inputOutput, home.isUnreadable(key) {
           try await setDamaged(
             content.id, holding: 0, KollusError(.badData, code: KollusCode.damaged, error.message))
         }

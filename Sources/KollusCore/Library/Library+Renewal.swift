@@ -78,10 +78,14 @@ struct RenewalFailure: Sendable {
 
 /// Renewals in the library (design §6): a batch and its answers.
 extension Library {
-  /// Shows every ready content, or those with these keys.
+  /// The condition on contents that were downloaded and are still here, be they damaged: a repair leaves the licence.
+  fileprivate static let isHeld =
+    "(state = 'ready' OR state = 'failed' AND content.error_code = \(KollusCode.damaged) AND downloaded_time > 0)"
+
+  /// Shows every content that is here, or those with these keys.
   private func forEachSubject(_ keys: [String]? = nil, _ body: (RenewalSubject) -> Void) throws(KollusError) {
     let condition =
-      keys == nil ? "state = 'ready' ORDER BY content.id" : "mck = ?"
+      keys == nil ? "\(Self.isHeld) ORDER BY content.id" : "mck = ?"
     do throws(SQLiteError) {
       for key in keys ?? [""] {
         try db.withStatement("\(Self.subjectSelect) WHERE \(condition)") { row throws(SQLiteError) in
@@ -201,7 +205,7 @@ extension Library {
     try number(
       """
       SELECT 1 FROM exchange JOIN content ON content.id = content_id
-      WHERE exchange.error_kind IS NOT NULL AND kind = 3 AND state = 'ready' LIMIT 1
+      WHERE exchange.error_kind IS NOT NULL AND kind = 3 AND \(Self.isHeld) LIMIT 1
       """) != nil
   }
 
@@ -264,15 +268,10 @@ extension Connection {
     }
     guard
       try withStatement(
-        // One whose file was found damaged or gone meanwhile keeps its licence, and so its renewal.
-        """
-        SELECT 1 FROM content WHERE id = ? AND mck = ? AND (state IN ('ready', 'missing')
-        OR state = 'failed' AND error_code = ? AND downloaded_time > 0)
-        """,
+        // One whose file was found gone meanwhile keeps its licence, and so its renewal.
+        "SELECT 1 FROM content WHERE id = ? AND mck = ? AND (state = 'missing' OR \(Library.isHeld))",
         { row throws(SQLiteError) in
-          try row.bind([
-            .integer(content.id), .text(content.mediaContentKey), .integer(Int64(KollusCode.damaged)),
-          ])
+          try row.bind([.integer(content.id), .text(content.mediaContentKey)])
           return try row.step()
         })
     else { return RenewalEffect(error: Downloader.removed) }

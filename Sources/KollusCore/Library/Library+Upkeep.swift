@@ -12,6 +12,7 @@ extension Library {
     defer { withExtendedLifetime(lock) {} }
     // On a disk that is not mounted its key could not be destroyed.
     guard home.hasMedia || !content.holdsFile else { throw home.mediaMissing.of(key) }
+    try home.checkDestroyable(key)
     try await setCancelled(content.id)
     let hasMore = !content.isDownloaded || !content.snapshot.isEmpty || !content.thumbnail.isEmpty
     try home.destroyMedia(of: key, hasMore: hasMore)

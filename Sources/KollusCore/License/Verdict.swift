@@ -152,7 +152,12 @@ extension Verdict {
       .tampered, KollusCode.damaged, "the content needs a licence and none is stored", Licence.renewHint)
 
     init(setBackBy seconds: Int64) {
-      let text = seconds < 7_200 ? "\(seconds / 60) min" : "\(seconds / 3_600) h"
+      let text =
+        switch seconds {
+        case ..<7_200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3_600) h"
+        default: "\(seconds / 86_400) days"
+        }
       self.init(
         .clock, KollusCode.clockDiffers, "the clock of this machine is \(text) behind a time already seen",
         "set the clock, or run 'kollus renew' while the network is there")

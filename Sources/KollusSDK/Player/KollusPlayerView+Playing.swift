@@ -99,8 +99,10 @@ extension KollusPlayerView {
         state.wanted = nil
         if state.rate != 1 { control.setSpeed(Double(state.rate)) }
         state.phase = .playing(control, watch)
+        // Let go of before the end is told: whoever hears of it may prepare the next play at once.
+        let play = HandedOver((room, prepared))
         WorkExecutor.start { [weak self] in
-          let end = await Self.follow(room, prepared, control, watch)
+          let end = await Self.follow(play, control, watch)
           self?.conclude(end, by: control)
         }
         return nil
@@ -142,8 +144,9 @@ extension KollusPlayerView {
 
   /// Plays to the end; returns why it ended before its time.
   private static func follow(
-    _ room: PlayRoom, _ prepared: PreparedPlay, _ control: PlayControl, _ watch: PlayWatch
+    _ play: HandedOver<(PlayRoom, PreparedPlay)>, _ control: PlayControl, _ watch: PlayWatch
   ) async -> KollusError? {
+    guard let (room, prepared) = play.take() else { return nil }
     do {
       let outcome = try await room.session.play(prepared.steered(by: control) { watch.take($0) })
       return outcome.error.map { KollusError($0) }
