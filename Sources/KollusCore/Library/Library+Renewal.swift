@@ -13,6 +13,8 @@ final class RenewalSubject: Sendable {
   /// The last exchange: the batch it was part of, whether it was answered, and with what failure.
   let batch: Int64
   let isAnswered: Bool
+  /// Whether it was downloaded and is still here, be it damaged.
+  let isHeld: Bool
   let failure: KollusError?
 
   /// What the next exchange about it is called (`session_key`).
@@ -36,11 +38,11 @@ final class RenewalSubject: Sendable {
     content.needsLicence = row.integer(at: 6) != 0
     content.drmCallback = row.text(at: 7) ?? ""
     content.title = row.text(at: 8) ?? ""
-    content.licence = LicenceRecord(row, from: 16)
+    content.licence = LicenceRecord(row, from: 17)
     self.content = content
     answers = row.integer(at: 9)
     (notBefore, batch) = (row.integer(at: 10), row.integer(at: 11))
-    isAnswered = row.integer(at: 12) != 0
+    (isAnswered, isHeld) = (row.integer(at: 12) != 0, row.integer(at: 16) != 0)
     failure = row.text(at: 13).map { kind in
       KollusError(
         KollusError.Kind(rawValue: kind) ?? .internalFailure,
@@ -144,7 +146,7 @@ extension Library {
   static let subjectSelect = """
     SELECT content.id, mck, state, duration, client_user_id, user_values, needs_licence, drm_callback, title,
     answers, exchange.not_before, batch, is_answered, exchange.error_kind, exchange.error_code, exchange.error_message,
-    \(LicenceRecord.columns)
+    \(isHeld), \(LicenceRecord.columns)
     FROM content LEFT JOIN licence ON licence.content_id = content.id LEFT JOIN exchange ON exchange.content_id = content.id
     """
 

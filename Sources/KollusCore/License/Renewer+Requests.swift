@@ -46,7 +46,7 @@ extension Renewer {
     for subject in try await library.subjects(ids) {
       let content = subject.content
       do {
-        guard content.state == .ready else { throw Downloader.removed }
+        guard subject.isHeld else { throw Downloader.removed }
         guard subject.notBefore <= device else {
           throw KollusError(
             .tryLater, code: subject.failure?.code ?? 0,
