@@ -119,8 +119,7 @@ struct PlayCommand: Command {
     }
     let watched = DurationText(seconds: Int64(log.playTime))
     let whole = log.duration > 0 ? " of \(DurationText(seconds: Int64(log.duration)))" : ""
-    session.say(
-      "\(key.terminalSafe): \(watched)\(whole) watched, left at \(DurationText(seconds: Int64(log.lastPlayAt)))"
-    )
+    let place = outcome.isFollowed ? ", left at \(DurationText(seconds: Int64(log.lastPlayAt)))" : ""
+    session.say("\(key.terminalSafe): \(watched)\(whole) watched\(place)")
   }
 }

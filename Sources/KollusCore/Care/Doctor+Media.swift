@@ -9,7 +9,14 @@ extension Doctor {
         if try await library.hasReadyContents() { await problem(Finding(.media, home.mediaMissing)) }
         return
       }
-      if !SealedFile.exists(home.mediaMark) {
+      if !Files.isWritable(home.mediaPath) {
+        var finding = Finding(
+          .media, .problem,
+          "\(home.mediaPath) cannot be written; nothing is downloaded, renewed or played under licence",
+          hint: "mount its disk for writing")
+        finding.kind = .inputOutput
+        await problem(finding)
+      } else if !SealedFile.exists(home.mediaMark) {
         await problem(Finding(.media, .problem, "the mark in \(home.mediaPath) is gone"), fix: "make it anew")
         {
           try home.makeMedia()

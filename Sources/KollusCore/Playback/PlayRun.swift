@@ -292,8 +292,8 @@ final class PlayRun: Sendable {
       sink.emit(
         .note(
           .played, mediaContentKey: content.mediaContentKey,
-          message: "\(Int(log.playTime)) s watched, left at \(Int(log.lastPlayAt)) s"))
+          message: "\(Int(log.playTime)) s watched\(isFollowed ? ", left at \(Int(log.lastPlayAt)) s" : "")"))
     }
-    return PlayOutcome(log: log, error: error)
+    return PlayOutcome(log: log, isFollowed: isFollowed, error: error)
   }
 }

@@ -26,6 +26,8 @@ package struct PlayRequest: Sendable {
 /// How a play went.
 package struct PlayOutcome: Sendable {
   package let log: ViewingLog
+  /// Whether the player told where it was; otherwise the clock alone is known.
+  package let isFollowed: Bool
   /// Why it was ended before its time, or could not be played.
   package let error: KollusError?
 }
