@@ -60,7 +60,8 @@ import Testing
       for key in words == "renew" ? [mck] : [mck, "plain"] {
         let outcome = try await bench.tool.run(
           words.split(separator: " ").map(String.init) + [key], within: .seconds(10))
-        outcome.expect(65, 74, 77)
+        // A file in which nothing is left is damage, and a licence outlives that.
+        if words == "renew", thing == .emptyFile { outcome.expect(0) } else { outcome.expect(65, 74, 77) }
         #expect(!(outcome.standardError + outcome.standardOutput).isEmpty)
       }
     }
