@@ -213,6 +213,37 @@ import Testing
     }
   }
 
+  /// As one turned bit does in the text of the schema, or in its number.
+  @Test(
+    arguments: [
+      ("batch INTEGER NOT NULL", "batgh INTEGER NOT NULL"),
+      ("snapshot TEXT NOT NULL", "snapshmt TEXT NOT NULL"),
+      ("WHERE state = 'sent'", "WHERE state } 'sent'"), ("CREATE TABLE content (", "CREATE TABLE cnntent ("),
+      ("CREATE TABLE report", "CREATD TABLE report"), ("tablelicence", "tabmelicence"),
+      ("sqlite_autoindex_content_1content", "sqlite_autoindex_conuent_1content"),
+      ("bookmarkbookmark", "cookmarkbookmark"), (") STRICT, WITHOUT ROWID", ") STRICT, WITIOUT ROWID"),
+    ])
+  func `a schema in which a bit has turned is told, and costs no row`(_ sound: String, _ flipped: String)
+    async throws
+  {
+    try await stock()
+    try mark()
+    try Connection(path: database).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    var bytes = try Data(contentsOf: URL(filePath: database))
+    let place = try #require(bytes.range(of: Data(sound.utf8)), "\(sound)")
+    bytes.replaceSubrange(place, with: Data(flipped.utf8))
+    try bytes.write(to: URL(filePath: database))
+    await doctor().expect(65)
+    let fixed = await doctor("--fix").expect(0)
+    #expect(fixed.output.contains("2 of content"), "\(fixed.output)")
+    await doctor().expect(0)
+    try await bench.check("--deep").expect(0, [])
+    #expect(try await bench.shown().integer("drmExpireCount") == 7)
+    #expect(try await bench.commands.listed("--folder", "물리") == ["plain"])
+    #expect(try marks() == 1)
+    try await expectPlain()
+  }
+
   /// A row of a table that has no row numbers.
   private func mark() throws {
     try Connection(path: database).execute(

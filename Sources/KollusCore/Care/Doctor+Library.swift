@@ -80,7 +80,7 @@ extension Doctor {
 
   /// What SQLite itself says of the file, and the key it was made under; a failure when it is damaged.
   private func integrity(of path: String) -> Result<[UInt8]?, KollusError> {
-    do throws(SQLiteError) {
+    do {
       let db = try Connection(asItIs: path)
       let words = try db.withStatement("PRAGMA integrity_check(3)") { row throws(SQLiteError) in
         var words: [String] = []
@@ -90,13 +90,16 @@ extension Doctor {
       guard words == ["ok"] else {
         return .failure(damage(path, words.joined(separator: "; ")))
       }
+      guard try Schema.fits(db) else { return .failure(damage(path, "its schema was changed")) }
       // A library of the first versions has no such table.
       let check = try? db.withStatement("SELECT key_check FROM device") { row throws(SQLiteError) in
         try row.step() ? row.blob(at: 0) : nil
       }
       return .success(check ?? nil)
-    } catch {
+    } catch let error as SQLiteError {
       return .failure(error.isDamage ? damage(path, error.message) : KollusError(error, path: path))
+    } catch {
+      return .failure(KollusError(any: error))
     }
   }
 

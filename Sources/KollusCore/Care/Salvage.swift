@@ -68,6 +68,10 @@ struct Salvager {
       try Files.copy("\(aside)/library.db-wal", to: "\(work)-wal")
     }
     try Self.mendHeader(work)
+    // One whose schema cannot be reached gives what it gives.
+    if let damaged = try? Connection(asItIs: work) {
+      try? damaged.replaceSchema(by: Schema.objects(of: Schema.version(of: damaged)))
+    }
     try new.execute("PRAGMA foreign_keys = OFF")
     try new.execute("BEGIN IMMEDIATE")
     // One that cannot be opened at all gives nothing.

@@ -21,7 +21,7 @@ extension KollusError {
       self.init(
         .noSpace, code: KollusCode.storageFull, "no space left for \(path)",
         hint: "free some space and run the same command again; what is stored is kept")
-    } else if error.isDamage {
+    } else if error.isDamage || error.isMisfit {
       self.init(
         .badData, code: KollusCode.openDatabase, "\(path) is damaged or no database (\(error.message))",
         hint: "run 'kollus doctor --fix': it saves what can be read, and keeps the damaged file")
