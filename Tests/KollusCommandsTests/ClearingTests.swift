@@ -116,12 +116,17 @@ import Testing
     try stage.site.publish(
       OriginContent("sample", bytes: stage.bytes).with { $0.members["contentType"] = "\"sample\"" })
     await stage.run("download", "whole", "most", "half", "never", "sample").expect(0)
-    let now = Int64(LicenceStage.now)
+    let now = Int64(Date().timeIntervalSince1970) + 1
     for (key, seconds) in [("whole", 600.0), ("most", 541), ("half", 539), ("sample", 600)] {
       try await watch(seconds, of: key, at: now)
     }
     let found = try await rehearsed("--watched")
     #expect(found == ["whole": ["watched to 100%"], "most": ["watched to 90%"]])
+    // What was watched before the download does not count: it was fetched again to be seen again.
+    await stage.run("remove", "whole").expect(0)
+    await stage.later(100).run("download", "whole").expect(0)
+    let again = try await rehearsed("--watched", later: 200)
+    #expect(again.keys.sorted() == ["most"])
   }
 
   @Test func `what is not used may go`() async throws {
@@ -136,9 +141,15 @@ import Testing
     #expect(both["idle"]?.first?.hasPrefix("never played, downloaded ") == true)
     #expect(both["played"]?.first?.hasPrefix("not played since ") == true)
     // Any reason is enough, and all are told.
-    try await watch(600, of: "idle", at: Int64(LicenceStage.now))
+    try await watch(600, of: "idle", at: Int64(Date().timeIntervalSince1970) + 1)
     let any = try await rehearsed("--watched", "--unused", "10d", later: 15 * day)
     #expect(any["idle"]?.count == 2 && any.count == 1)
+  }
+
+  @Test func `a download under a clock that was never set is no reason`() async throws {
+    try stage.site.publish(OriginContent("early", bytes: stage.bytes))
+    await stage.later(1_000_000 - LicenceStage.now).run("download", "early").expect(0)
+    #expect(try await rehearsed("--unused", "30d").isEmpty)
   }
 
   @Test func `what is in use stays`() async throws {

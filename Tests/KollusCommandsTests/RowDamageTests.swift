@@ -86,6 +86,50 @@ import Testing
     try await expectAll()
   }
 
+  @Test func `a state that there is not is put right from the file`() async throws {
+    try await stock()
+    try edit("UPDATE content SET state = 'reade'")
+    #expect(try await ready() == [])
+    await bench.run("doctor").expect(65)
+    await bench.run("doctor", "--fix").expect(0)
+    try await expectAll()
+  }
+
+  @Test(arguments: ["http://127.0.0.1:9/nowhere", "htzp://x"])
+  func `a wrong callback is put right from what the origin named`(_ address: String) async throws {
+    try await stock()
+    try edit("UPDATE content SET drm_callback = '\(address)' WHERE mck = '\(mck)'")
+    #expect(await bench.run("doctor").status != 0)
+    let fixed = await bench.run("doctor", "--fix")
+    #expect(fixed.output.contains("its DRM callback is not the one"), "\(fixed)")
+    bench.answer(3, .granted(plays: 7))
+    await bench.run("renew", mck).expect(0)
+    try await expectAll()
+  }
+
+  @Test func `a report in no state is found again and waits`() async throws {
+    try await stock()
+    try edit(
+      """
+      INSERT INTO report (viewing_id, stream, mck, client_user_id, start_at, play_status, url, body, state, created_at,
+      attempts, next_at, not_before) VALUES (1, 0, 'plain', '', 1, 'play', 'http://127.0.0.1:9/lms', 'a=b', 'qending', 1,
+      0, 0, 0)
+      """)
+    #expect(await bench.run("doctor").status != 0)
+    #expect(await bench.run("doctor", "--fix").output.contains("1 reports are damaged"))
+    let list = try await bench.run("lms", "list", "--json").expect(0).json
+    #expect(try list.elements.map { try $0.string("state") } == ["pending"])
+  }
+
+  @Test(arguments: [7, 4, 2, 0, 70, -6])
+  func `a wrong number of the schema is told and put right`(_ version: Int) async throws {
+    try await stock()
+    try edit("PRAGMA user_version = \(version)")
+    await bench.run("doctor").expect(65)
+    await bench.run("doctor", "--fix").expect(0)
+    try await expectAll()
+  }
+
   @Test(arguments: [
     "events.jsonl", "events.1.jsonl", "locks", "clock", "ballast", "media/.kollus", "device.key.copy",
   ])

@@ -40,6 +40,18 @@ import Testing
     #expect(watched.errorCode == -8503)
   }
 
+  @Test func `a download that begins within a second is waited for`() async throws {
+    bench.spoil { _, sound in sound.throttled(to: 4 * FaultBench.mebibyte) }
+    let watches = [try watch(bench.mck), try watch()]
+    let download = try bench.startDownload()
+    for watch in watches {
+      let watched = DownloadRun(await watch.wait())
+      watched.outcome.expect(0)
+      try watched.expectDownloaded(bench.mck)
+    }
+    await download.wait().expect(0)
+  }
+
   @Test func `an owner that was killed is told`() async throws {
     bench.spoil { _, sound in sound.stalled(after: 1 << 20) }
     let download = try bench.startDownload()

@@ -58,6 +58,18 @@ import Testing
     #expect(heard.count == 1 && heard[0] > last)
   }
 
+  @Test(arguments: [true, false]) func `numbers grow past a first line that is damaged or gone`(
+    _ isGone: Bool
+  ) throws {
+    try log().append(note("before"))
+    let last = try #require(try entries().last).sequence
+    var bytes = try Data(contentsOf: URL(filePath: path + "/events.jsonl"))
+    if isGone { bytes = Data() } else { bytes[20] ^= 1 }
+    try bytes.write(to: URL(filePath: path + "/events.jsonl"))
+    try EventLog(home, now: { 1_700_000_001 }).append(note("after"))
+    #expect(try messages(entries(after: last)).last == "after")
+  }
+
   @Test func `events have numbers that grow, from one writer to the next`() throws {
     for name in ["one", "two", "three"] { try log().append(note(name)) }
     let all = try entries()

@@ -9,7 +9,7 @@ struct WatchCommand: Command {
     "watch", "Show the progress of downloads that other processes run.",
     discussion: """
       Ends when they do, with the status that 'download' would have. Without KEY, contents that begin meanwhile are shown as well, and it ends when \
-      nothing has been downloaded for a second. A content that nobody downloads has its outcome at once: 0 when it is ready, its failure's \
+      nothing has been downloaded for a second. A content that nobody downloads has its outcome then: 0 when it is ready, its failure's \
       status when it has failed, 130 when it was cancelled, otherwise 75.
       """,
     inputs: [keys.declaration], examples: ["kollus watch", "kollus watch AbCd1234 --events jsonl"])

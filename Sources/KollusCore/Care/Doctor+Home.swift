@@ -93,6 +93,8 @@ extension Doctor {
 
   private func checkCopy(_ copy: DeviceIdentity?, of identity: DeviceIdentity) async {
     if copy?.encoded == identity.encoded { return fine(.key, "the device key and its copy are whole") }
+    // Homes of earlier versions have none; it is made when the home is opened.
+    guard SealedFile.exists("\(path)/\(copyName)") else { return fine(.key, "the device key is whole") }
     // Of two keys that are whole the library knows which is the right one.
     guard copy == nil else { return }
     await remakeCopy(of: identity, because: "the second copy of the device key is gone or damaged")

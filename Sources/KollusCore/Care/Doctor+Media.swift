@@ -28,6 +28,7 @@ extension Doctor {
       try await checkOrphans(library)
       for content in try await library.strangers() { try await library.recognize(content, log(home)) }
       try await checkRows(library)
+      try await checkCallbacks(library)
       try await checkDamaged(library)
       let missing = try await library.count(.missing)
       if missing > 0 {
@@ -83,6 +84,15 @@ extension Doctor {
       var finding = Finding(.library, .problem, "the row of a content is damaged")
       (finding.kind, finding.mediaContentKey) = (.badData, key)
       await problem(finding, fix: "take what its sealed file knows") { try await library.restoreRow(of: key) }
+    }
+  }
+
+  /// Rows whose DRM callback is not the one that came from the origin.
+  private func checkCallbacks(_ library: Library) async throws {
+    for (content, callback) in try await library.misledContents() {
+      var finding = Finding(.library, .problem, "its DRM callback is not the one that the origin named")
+      (finding.kind, finding.mediaContentKey) = (.badData, content.mediaContentKey)
+      await problem(finding, fix: "take the origin's") { try await library.setCallback(content.id, callback) }
     }
   }
 

@@ -35,6 +35,14 @@ extension Doctor {
 
   func checkReports(_ library: Library) async {
     do {
+      let strays = try await library.strayReports()
+      if strays > 0 {
+        var finding = Finding(.reports, .problem, "\(strays) reports are damaged: in no list, and never sent")
+        finding.kind = .badData
+        await problem(finding, fix: "put them among those that wait") {
+          try await library.restoreStrayReports()
+        }
+      }
       let backlog = try await library.backlog()
       if backlog.aside > 0 {
         notice(

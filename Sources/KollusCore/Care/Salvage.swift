@@ -70,7 +70,7 @@ struct Salvager {
     try Self.mendHeader(work)
     // One whose schema cannot be reached gives what it gives.
     if let damaged = try? Connection(asItIs: work) {
-      try? damaged.replaceSchema(by: Schema.objects(of: Schema.version(of: damaged)))
+      try? damaged.replaceSchema(by: Schema.likelyObjects(of: damaged))
     }
     try new.execute("PRAGMA foreign_keys = OFF")
     try new.execute("BEGIN IMMEDIATE")

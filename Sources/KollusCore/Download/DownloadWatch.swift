@@ -37,7 +37,7 @@ package struct DownloadWatch: Sendable {
   private func follow(_ key: String) async throws -> Content {
     var wasBusy = false
     var shown: Int64 = -1
-    guard var content = try await library.content(key) else {
+    guard var content = try await awaited(key) else {
       throw KollusError(
         .unknownContent, code: KollusCode.notDownloaded, "no such content in the library",
         hint: "'kollus list' shows what is there")
@@ -56,6 +56,22 @@ package struct DownloadWatch: Sendable {
       try await TaskThreads.sleep(for: Self.interval)
     }
     return try Self.judge(content, wasBusy: wasBusy)
+  }
+
+  /// The content, once somebody is at it or nothing more is to be waited for: a queue that another process works on may
+  /// not have come to it.
+  private func awaited(_ key: String) async throws -> Content? {
+    var last = ContinuousClock.now
+    while true {
+      let content = try await library.content(key)
+      if let content {
+        let isOver = content.isDownloaded || content.state == .failed || content.state == .cancelled
+        if try isOver || library.home.isLocked(content: content.id) { return content }
+      }
+      if try await !library.running().isEmpty { last = .now }
+      guard .now - last < Self.longestPause else { return content }
+      try await TaskThreads.sleep(for: Self.interval)
+    }
   }
 
   private static func judge(_ content: Content, wasBusy: Bool) throws -> Content {
@@ -78,7 +94,7 @@ package struct DownloadWatch: Sendable {
     let outcomes = Protected<[DownloadOutcome]>([])
     try await withThrowingTaskGroup(of: Void.self) { group in
       var watched: Set<Int64> = []
-      var last: ContinuousClock.Instant?
+      var last = ContinuousClock.now
       while true {
         let running = try await library.running()
         for content in running where watched.insert(content.id).inserted {
@@ -88,7 +104,7 @@ package struct DownloadWatch: Sendable {
           }
         }
         if !running.isEmpty { last = .now }
-        guard let last, .now - last < Self.longestPause else { break }
+        guard .now - last < Self.longestPause else { break }
         try await TaskThreads.sleep(for: Self.interval)
       }
       try await group.waitForAll()

@@ -86,7 +86,8 @@ package final class EventLog: Sendable {
   private func begin(_ path: String) throws(SystemError) {
     // A log that was deleted goes on with higher numbers too: far fewer bytes are written than microseconds pass.
     let base =
-      try EventLogFile.all(in: home.path).last?.end.map { $0 + EventLogFile.gap } ?? Int64(now() * 1_000_000)
+      try EventLogFile.all(in: home.path).last?.end.map { $0 + EventLogFile.gap }
+      ?? EventLogFile.base(at: max(Int64(now()), LedgerCopy.read(home)?.seen ?? 0))
     do throws(SystemError) {
       try Files.create(Array(EventLogFile.header(base).utf8), at: path)
     } catch {

@@ -35,8 +35,9 @@ struct EventLogFile {
       guard let file else { continue }
       if let last = files.last, try last.file.information().inode == file.information().inode { continue }
       // A first line that was damaged: later than everything before it is all that is known.
-      let base = try declaredBase(file) ?? files.last?.end.map { $0 + gap } ?? 0
-      files.append(EventLogFile(file: file, base: base))
+      var base = try declaredBase(file) ?? files.last?.end.map { $0 + gap }
+      if base == nil { base = try impliedBase(file) }
+      files.append(EventLogFile(file: file, base: base ?? 0))
     }
     return files
   }
@@ -52,6 +53,30 @@ struct EventLogFile {
       if error.number == ENOENT || error.number == ENOTDIR { return nil }
       throw error
     }
+  }
+
+  /// A number that no log from before this time, in Unix seconds, has reached: far fewer bytes are written than
+  /// microseconds pass.
+  static func base(at time: Int64) -> Int64 { min(max(0, time), 1 << 39) * 1_000_000 }
+
+  /// That of the second after its first event that can be read, when it must have been begun.
+  private static func impliedBase(_ file: File) throws(SystemError) -> Int64 {
+    let start = try file.read(2 * EventLog.lineLimit, at: 0)
+    for line in start.split(separator: UInt8(ascii: "\n")) {
+      // Whatever else is wrong with a line, it tells no time.
+      guard let at = try? JSON(parsing: Array(line)).string("at"), let time = seconds(at) else { continue }
+      return base(at: time + 1)
+    }
+    return 0
+  }
+
+  /// Unix seconds of a time as events tell it.
+  private static func seconds(_ text: String) -> Int64? {
+    let parts = text.split { !$0.isNumber }.compactMap { Int32($0) }
+    guard parts.count == 6 else { return nil }
+    return WallClock.seconds(
+      year: parts[0], month: parts[1], day: parts[2], hour: parts[3], minute: parts[4], second: parts[5],
+      isLocal: false)
   }
 
   private static func declaredBase(_ file: File) throws(SystemError) -> Int64? {

@@ -98,6 +98,47 @@ extension Library {
     }
   }
 
+  /// Contents whose DRM callback is not the one that the origin named, as that is stored sealed, with that one.
+  func misledContents() throws(KollusError) -> [(content: Content, callback: String)] {
+    var licensed: [Content] = []
+    try forAll { content in if !content.drmCallback.isEmpty { licensed.append(content) } }
+    var found: [(Content, String)] = []
+    for content in licensed {
+      guard
+        let told = try source(of: content.id).flatMap({
+          Source(opening: $0, of: content.mediaContentKey, key: home.identity.key)
+        })?.manifest.content.drmCallback, !told.isEmpty, told != content.drmCallback
+      else { continue }
+      found.append((content, told))
+    }
+    return found
+  }
+
+  func setCallback(_ id: Int64, _ callback: String) async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute("UPDATE content SET drm_callback = ? WHERE id = ?", .text(callback), .integer(id))
+    }
+  }
+
+  /// How many reports are in no state that there is.
+  func strayReports() throws(KollusError) -> Int {
+    Int(clamping: try numbers("SELECT count(*) FROM report WHERE \(Self.isStray)").first ?? 0)
+  }
+
+  /// Puts those that had not ended among those that wait, and the others where they were.
+  func restoreStrayReports() async throws {
+    try await record(.durable) { db throws(SQLiteError) in
+      try db.execute(
+        """
+        UPDATE report SET state = CASE WHEN ended_at IS NULL THEN 'pending'
+        WHEN status BETWEEN 200 AND 299 THEN 'sent' ELSE 'aside' END WHERE \(Self.isStray)
+        """)
+    }
+  }
+
+  private static let isStray =
+    "state NOT IN (\(Report.State.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")))"
+
   /// Ready contents whose files cannot be opened, or are another's.
   func strangers() throws(KollusError) -> [Content] {
     var found: [Content] = []

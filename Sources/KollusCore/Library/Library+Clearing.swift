@@ -8,7 +8,7 @@ package struct Clearing: Sendable, Equatable {
 
   /// Those whose licence has really run out.
   package var expired = false
-  /// Those that were watched nearly to the end.
+  /// Those that were watched nearly to the end since they were downloaded.
   package var watched = false
   /// Those not played for so many seconds, nor downloaded since.
   package var unusedFor: Int64?
@@ -30,13 +30,15 @@ extension Library {
     var reasons: [String] = []
     if clear.expired, let reason = try expiry(of: content) { reasons.append(reason) }
     if clear.watched {
-      let blocks = try watchedBlocks(of: content.mediaContentKey)
+      let blocks = try watchedBlocks(of: content.mediaContentKey, since: content.downloadedTime)
       let share = blocks.isEmpty ? 0 : blocks.reduce(0, +) / blocks.count
       if share >= Clearing.watchedShare { reasons.append("watched to \(share)%") }
     }
     if let span = clear.unusedFor {
       let played = try playedTime(of: content.id)
-      if max(played, content.downloadedTime) <= Int64(now()) - span {
+      let used = max(played, content.downloadedTime)
+      // What a clock told that had not been set is no time of a use.
+      if used >= TimeLedger.earliest, used <= Int64(now()) - span {
         reasons.append(
           played > 0
             ? "not played since \(WallClock.text(played))"

@@ -250,7 +250,8 @@ extension Content {
     kind = Kind(rawValue: row.integer(at: 11)) ?? .download
     mediaType = text(12)
     // A state this version does not know is none that it may trust.
-    state = State(rawValue: text(13)) ?? .failed
+    let known = State(rawValue: text(13))
+    state = known ?? .failed
     if let kind = row.text(at: 14) {
       failure = KollusError(
         KollusError.Kind(rawValue: kind) ?? .internalFailure,
@@ -266,7 +267,7 @@ extension Content {
     (fileName, identity, drmCallback) = (text(31), text(32), text(33))
     needsLicence = row.integer(at: 28) != 0 || !drmCallback.isEmpty
     licence = LicenceRecord(row, from: 34)
-    if !isInRange { takeAsDamaged() }
+    if !isInRange || known == nil { takeAsDamaged() }
   }
 }
 

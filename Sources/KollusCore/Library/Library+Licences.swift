@@ -205,7 +205,7 @@ extension Connection {
         try storedLedger(home)?.change ?? 0)
     }
     // No server's clock is right that lies before this program was made.
-    let trusted = clock.isTrusted ? clock.date.flatMap { $0 >= 1_767_225_600 ? $0 : nil } : nil
+    let trusted = clock.isTrusted ? clock.date.flatMap { $0 >= TimeLedger.earliest ? $0 : nil } : nil
     if let trusted { ledger.set(to: trusted, device: clock.device) } else { ledger.advance(clock.device) }
     if ledger != stored { try write(ledger, home) }
     // A device clock that runs ahead must not expire for good what by the server's clock has not ended.

@@ -123,10 +123,13 @@ extension Library {
 extension Library {
   /// What was watched of a content in all plays that are still known: for each block the largest share in percent.
   ///
+  /// Plays that began before `since`, in Unix seconds, are left out.
   /// Plays with another number of blocks than the last one are left out; empty when nothing is known.
-  package func watchedBlocks(of mediaContentKey: String) throws(KollusError) -> [Int] {
+  package func watchedBlocks(of mediaContentKey: String, since: Int64 = 0) throws(KollusError) -> [Int] {
     var blocks: [Int] = []
-    for log in try logs("mck = ? ORDER BY id DESC LIMIT 1000", .text(mediaContentKey)) {
+    for log in try logs(
+      "mck = ? AND start_at >= ? ORDER BY id DESC LIMIT 1000", .text(mediaContentKey), .integer(since))
+    {
       let shares = log.blocks.map(\.percent)
       if blocks.isEmpty { blocks = shares }
       guard shares.count == blocks.count else { continue }
@@ -140,10 +143,10 @@ extension Library {
     try logs("id = ?", .integer(report.viewing)).first?.blocks.map(\.percent) ?? []
   }
 
-  private func logs(_ condition: String, _ value: Value) throws(KollusError) -> [ViewingLog] {
+  private func logs(_ condition: String, _ values: Value...) throws(KollusError) -> [ViewingLog] {
     do throws(SQLiteError) {
       return try db.withStatement("SELECT log FROM viewing WHERE \(condition)") { row throws(SQLiteError) in
-        try row.bind([value])
+        try row.bind(values)
         var logs: [ViewingLog] = []
         while try row.step() {
           if let log = ViewingLog(encoded: row.text(at: 0) ?? "") { logs.append(log) }

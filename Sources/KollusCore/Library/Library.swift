@@ -80,7 +80,9 @@ package actor Library {
       throw KollusError(
         .configuration, code: KollusCode.openDatabase,
         "the home \(home.path) was written by a newer version (schema \(error.version), this one knows \(error.known))",
-        hint: "update kollus, or choose another folder with --home")
+        hint:
+          "update kollus, or choose another folder with --home; if no newer version was ever here, run 'kollus doctor'"
+      )
     } catch let error as SQLiteError {
       throw KollusError(error, path: home.libraryPath).hinting(Home.doctorHint)
     } catch let error as SystemError {

@@ -2,25 +2,40 @@ import SQLiteKit
 
 /// Telling a schema in which a bit has turned from one that this program wrote.
 extension Schema {
-  /// What a library of this version is made of; of the latest for a number that none has.
+  /// What a library of this version, from 0 to the latest, is made of.
   static func objects(of version: Int) throws -> [(row: Int64, object: SchemaObject)] {
     let model = try Connection(asItIs: ":memory:")
-    let isKnown = (1...migrator.migrations.count).contains(version)
-    try migrator.migrate(model, upTo: isKnown ? version : nil)
+    try migrator.migrate(model, upTo: version)
     return try model.schemaObjects()
   }
 
-  /// The number that a library says it has, 0 where it cannot be told.
-  static func version(of db: borrowing Connection) -> Int { (try? Migrator.version(of: db)) ?? 0 }
+  /// What the library was made of, as far as what is left of that tells.
+  static func likelyObjects(of db: borrowing Connection) throws -> [(row: Int64, object: SchemaObject)] {
+    // With that set, a schema that cannot be read fails the first statement alone.
+    try db.execute("PRAGMA writable_schema = ON")
+    let found: Set<SchemaObject>
+    if let first = try? db.schemaObjects() {
+      found = Set(first.map(\.object))
+    } else {
+      found = Set(try db.schemaObjects().map(\.object))
+    }
+    let versions = try (0...migrator.migrations.count).map { try objects(of: $0) }
+    func distance(_ objects: [(row: Int64, object: SchemaObject)]) -> Int {
+      found.symmetricDifference(objects.map(\.object)).count
+    }
+    return versions.min { distance($0) < distance($1) } ?? []
+  }
 
-  /// Whether all that a library of its version is made of is there, unchanged.
+  /// Whether the library is made of what one of its version is, unchanged, and of nothing of later ones.
   ///
-  /// One of a later version passes, unless it has nothing that the latest known one has not.
+  /// One of a version that is not known passes, unless it has nothing that the latest known one has not.
   static func fits(_ db: borrowing Connection) throws -> Bool {
-    let version = version(of: db)
+    let (version, latest) = (try Migrator.version(of: db), migrator.migrations.count)
     let found = Set(try db.schemaObjects().map(\.object))
+    let newest = Set(try objects(of: latest).map(\.object))
+    if version > latest { return !newest.isSuperset(of: found) }
+    guard version >= 0 else { return false }
     let wanted = Set(try objects(of: version).map(\.object))
-    if version > migrator.migrations.count { return found != wanted }
-    return found.isSuperset(of: wanted)
+    return found.isSuperset(of: wanted) && found.isDisjoint(with: newest.subtracting(wanted))
   }
 }

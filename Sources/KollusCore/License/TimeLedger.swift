@@ -24,6 +24,9 @@ package struct TimeLedger: Sendable, Equatable {
   }
 
   /// Clocks and dates come from outside: what lies before 1970 or beyond the year 36,000 counts as the end of that.
+  /// 2026-01-01 in Unix seconds: no clock that stands before that was ever set.
+  static let earliest: Int64 = 1_767_225_600
+
   private static func clamped(_ time: Int64) -> Int64 { min(max(time, 0), 1 << 40) }
 
   package enum Reading: Sendable, Equatable {
