@@ -129,7 +129,7 @@ struct DelegateTests {
       switch number % 6 {
       case 0: #expect(storage.contents()?.count == 2)
       case 1: if code({ try storage.downloadContent(mck) }) == 0 { begun.add(1, ordering: .relaxed) }
-      case 2: #expect(code { try player.addBookmark(Double(number), value: "n") } == 0)
+      case 2: #expect(code { try player.addBookmark(Double(number / 2), value: "n") } == 0)
       case 3: #expect(storage.storageSize > 0 && code { _ = try storage.loadContentURL(url) } == 0)
       case 4: storage.updateDownloadDRMInfo(number % 4 == 0)
       default: storage.setNetworkTimeOut(2, retry: number % 3)
@@ -143,7 +143,7 @@ struct DelegateTests {
     await stage.listener.waits { $0.ended.contains { $0.key == mck && $0.isDownloaded } }
     #expect(begun.load(ordering: .relaxed) >= 1)
     let marks = KollusPlayerView(mediaContentKey: "done", storage: storage).bookmarks
-    #expect(marks.map(\.position) == stride(from: 2, to: 48, by: 6).map(Double.init))
+    #expect(marks.map(\.position) == stride(from: 1, to: 24, by: 3).map(Double.init))
     #expect(stage.listener.heard.withLock { !$0.isAtOnce })
   }
 }

@@ -71,6 +71,50 @@ struct PlayerTests {
     #expect(!player.isPreparedToPlay)
   }
 
+  @Test func `where to go may be said after it was prepared, and right after play`() async throws {
+    try await stage.download()
+    let player = player
+    try prepare()
+    player.currentPlaybackTime = 8
+    try player.play()
+    #expect(await eventually(within: .seconds(20)) { player.isPlaying && player.currentPlaybackTime > 8.2 })
+    #expect(player.currentPlaybackTime < 12)
+    player.currentPlaybackTime = .nan
+    player.currentPlaybackRate = .infinity
+    #expect(player.currentPlaybackTime > 8)
+    // The end is waited for, so that the next play may be prepared at once.
+    try player.stop()
+    try prepare()
+    try player.play()
+    player.currentPlaybackTime = 16
+    #expect(await eventually(within: .seconds(20)) { player.isPlaying && player.currentPlaybackTime > 16.2 })
+    try player.stop()
+    await listener.waits { $0.steps.count { $0 == "stop" } == 2 }
+    // What happened is in the log of the home.
+    let log = try String(contentsOfFile: stage.storage.storagePath + "/events.jsonl", encoding: .utf8)
+    #expect(log.components(separatedBy: #""note":"played""#).count == 3)
+    #expect(log.contains(#""event":"downloadContent""#))
+  }
+
+  @Test func `a stop ends a preparation too`() async throws {
+    try await stage.download(under: .granted(plays: 5))
+    let isAsked = Protected(false)
+    stage.callback.override { _, _ in
+      isAsked.withLock { $0 = true }
+      usleep(300_000)
+      return Answer(503)
+    }
+    player.kollusContent = try stage.content()
+    let player = player
+    async let outcome = Task.detached { code { try player.prepareToPlay() } }.value
+    #expect(await eventually { isAsked.withLock { $0 } })
+    try player.stop()
+    #expect(await outcome == -8615)
+    #expect(!player.isPreparedToPlay)
+    stage.callback.override(nil)
+    #expect(code { try stage.storage.removeContent(stage.mck) } == 0, "nothing holds it")
+  }
+
   @Test func `a play may begin elsewhere, and without reports`() async throws {
     try await stage.download()
     player.lmsOffDownloadContent = true

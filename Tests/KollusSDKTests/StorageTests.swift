@@ -9,6 +9,20 @@ struct StorageTests {
 
   init() async throws { stage = try await SDKStage() }
 
+  @Test func `contents are equal by their key, and hints are for applications`() async throws {
+    try await stage.download()
+    let (one, other) = (try stage.content(), try stage.content())
+    #expect(one !== other && one == other && Set([one, other]).count == 1)
+    #expect(KollusContent(folder: stage.mck) != one)
+    do {
+      _ = try stage.storage.loadContentURL("free")
+      Issue.record("that is no URL")
+    } catch {
+      #expect(!error.localizedDescription.contains("--") && !error.localizedDescription.contains("shell"))
+      #expect((error as NSError).code != 0)
+    }
+  }
+
   @Test func `before the start there is nothing`() throws {
     let storage = stage.storage
     #expect(storage.contents() == nil)

@@ -20,6 +20,11 @@ extension Library {
         mediaContentKey: mediaContentKey)
     }
     let content = try knownContent(mediaContentKey)
+    guard content.duration <= 0 || Double(mark.position) <= content.duration else {
+      throw KollusError(
+        .usage, code: KollusCode.parameter, "the bookmark lies beyond the end of the content",
+        mediaContentKey: mediaContentKey)
+    }
     let source = try origin(of: content)
     let sheet = try sheet(of: content, source)
     try checkWritable(sheet, content)

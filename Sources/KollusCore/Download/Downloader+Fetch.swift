@@ -122,7 +122,7 @@ extension Downloader {
         }
         guard
           let ready = try await library.finish(
-            content, at: Int64(WallClock.now()), stamp: sealed.stamp, filesNeedSync: sealed.filesNeedSync)
+            content, at: Int64(library.now()), stamp: sealed.stamp, filesNeedSync: sealed.filesNeedSync)
         else { throw Self.removed }
         return ready
       }
@@ -212,7 +212,7 @@ extension Downloader {
       case .fail(let error, let notBefore):
         try await library.setProgress(content.id, fetch.progress)
         // A server's word is kept, but not for so long that only a removal would help.
-        throw FetchFailure(error: error, notBefore: min(notBefore, Int64(WallClock.now()) + 30 * 86_400))
+        throw FetchFailure(error: error, notBefore: min(notBefore, Int64(library.now()) + 30 * 86_400))
       case .resolve(let reason, let error):
         try await library.setProgress(content.id, fetch.progress)
         source = try await resolveAgain(content, source, reason, error, progress: fetch.progress, &attempt)

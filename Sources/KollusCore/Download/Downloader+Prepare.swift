@@ -82,7 +82,7 @@ extension Downloader {
   }
 
   func checkPatience(_ content: Content) throws {
-    guard content.notBefore > Int64(WallClock.now()) else { return }
+    guard content.notBefore > Int64(library.now()) else { return }
     throw KollusError(
       .tryLater, code: content.failure?.code ?? 0,
       "the server asked not to be called before \(WallClock.text(content.notBefore))",

@@ -23,10 +23,10 @@ package struct TimeLedger: Sendable, Equatable {
     (self.seen, self.lag, self.change) = (Self.clamped(seen), Self.clamped(lag), max(0, change))
   }
 
-  /// Clocks and dates come from outside: what lies before 1970 or beyond the year 36,000 counts as the end of that.
   /// 2026-01-01 in Unix seconds: no clock that stands before that was ever set.
   static let earliest: Int64 = 1_767_225_600
 
+  /// Clocks and dates come from outside: what lies before 1970 or beyond the year 36,000 counts as the end of that.
   private static func clamped(_ time: Int64) -> Int64 { min(max(time, 0), 1 << 40) }
 
   package enum Reading: Sendable, Equatable {

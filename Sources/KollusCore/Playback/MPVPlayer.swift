@@ -11,6 +11,9 @@ package final class MPVPlayer: Player {
     var link = MPVLink()
     var watch: PolicyWatch
     var complaints: Complaints
+    var isLoaded = false
+    /// Where to go once the media is open.
+    var target: Double?
   }
 
   private let program: Program
@@ -56,7 +59,14 @@ package final class MPVPlayer: Player {
 
   package func pause(_ isPaused: Bool) { send { $0.set("pause", .flag(isPaused)) } }
 
-  package func seek(to position: Double) { send { $0.seek(to: position) } }
+  package func seek(to position: Double) {
+    let isEarly = state.withLock { state in
+      if !state.isLoaded { state.target = position }
+      return !state.isLoaded
+    }
+    // mpv refuses to seek before it has opened the media.
+    if !isEarly { send { $0.seek(to: position) } }
+  }
 
   package func setSpeed(_ speed: Double) { send { $0.set("speed", .number(speed)) } }
 
@@ -65,9 +75,15 @@ package final class MPVPlayer: Player {
   }
 
   private func take(_ line: ArraySlice<UInt8>, _ observer: PlayerObserver) {
+    var early: Double?
     let (event, correction): (PlayerEvent?, PolicyWatch.Correction?) = state.withLock { state in
       switch state.link.read(line) {
-      case .event(let event): return (event, state.watch.take(event))
+      case .event(let event):
+        if case .loaded = event {
+          state.isLoaded = true
+          early = state.target.take()
+        }
+        return (event, state.watch.take(event))
       case .complaint(let text):
         state.complaints.add(text)
         return (nil, nil)
@@ -80,6 +96,7 @@ package final class MPVPlayer: Player {
     case nil: break
     }
     if let event { observer(event) }
+    if let early { seek(to: early) }
   }
 
   private func send(_ line: (inout MPVLink) -> String) {

@@ -118,3 +118,14 @@ public final class KollusContent: Sendable {
     return Verdict(evidence, at: Int64(now())).isExpired
   }
 }
+
+/// Contents are the same when they have the same key, folders when they have the same path, however old the look at them is.
+extension KollusContent: Hashable {
+  public static func == (one: KollusContent, other: KollusContent) -> Bool { one.identity == other.identity }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+
+  private var identity: ExactText {
+    ExactText(isFolder ? "folder \(record.folder)" : "content \(record.mediaContentKey)")
+  }
+}

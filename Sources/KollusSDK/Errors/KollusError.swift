@@ -23,8 +23,16 @@ public struct KollusError: Error, Equatable, Sendable {
   public static let errorDomain = "KollusSDK"
 
   init(_ error: CoreError) {
-    (code, message, hint) = (error.code, error.message, error.hint)
+    (code, message, hint) = (error.code, error.message, error.hint.flatMap(Self.applied))
     mediaContentKey = error.mediaContentKey
+  }
+
+  /// A hint without what is said to people at a shell; `nil` when nothing is left.
+  private static func applied(_ hint: String) -> String? {
+    let parts = hint.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }.filter { part in
+      !["kollus ", "--", "shell", "command", "run: "].contains { part.contains($0) }
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
   /// Any error of the core.

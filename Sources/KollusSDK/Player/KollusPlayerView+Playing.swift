@@ -38,6 +38,10 @@ extension KollusPlayerView {
     }
     let room = try storage.started()
     let settings = try storage.coreSettings()
+    if case .playing(let control, _) = state.withLock({ $0.phase }), control.isStopped {
+      // It is on its way out: charged, saved, its player ended.
+      _ = ended.wait(timeout: .now() + .seconds(15))
+    }
     let key = try state.withLock { state throws(KollusError) -> String in
       guard case .idle = state.phase else {
         throw KollusError(
@@ -49,7 +53,7 @@ extension KollusPlayerView {
             .usage, code: KollusCode.parameter, "no content is set, or a folder", hint: "set 'kollusContent'")
         )
       }
-      state.phase = .preparing
+      (state.phase, state.isStopped) = (.preparing, false)
       return key
     }
     do {
@@ -57,7 +61,8 @@ extension KollusPlayerView {
       let (play, prepared, content) = try WorkExecutor.wait { [self] in
         if try await room.library.content(key)?.isDamaged ?? false { throw Self.damaged.of(key) }
         let play = PlayRoom(
-          try PlaySession(library: room.library, settings: settings, sink: PlayerSink(self, storage)))
+          try PlaySession(
+            library: room.library, settings: settings, sink: room.logging(PlayerSink(self, storage))))
         var request = PlayRequest(key)
         request.player = try PlayerChoice(settings.player)
         request.environment = storage.configuration.environment
@@ -65,7 +70,10 @@ extension KollusPlayerView {
         let prepared = try await play.session.prepare(request)
         return (play, prepared, try await storage.content(key, in: room))
       }
-      state.withLock { state in
+      try state.withLock { state throws(KollusError) in
+        guard !state.isStopped else {
+          throw KollusError(CoreError(.interrupted, code: KollusCode.cancelled, "the player was stopped"))
+        }
         state.phase = .prepared(play, prepared)
         state.content = content
         state.policy = prepared.policy
@@ -99,11 +107,13 @@ extension KollusPlayerView {
         state.wanted = nil
         if state.rate != 1 { control.setSpeed(Double(state.rate)) }
         state.phase = .playing(control, watch)
+        ended.enter()
         // Let go of before the end is told: whoever hears of it may prepare the next play at once.
         let play = HandedOver((room, prepared))
-        WorkExecutor.start { [weak self] in
+        WorkExecutor.start { [weak self, ended] in
           let end = await Self.follow(play, control, watch)
           self?.conclude(end, by: control)
+          ended.leave()
         }
         return nil
       case .idle, .preparing:
@@ -126,7 +136,7 @@ extension KollusPlayerView {
     control.pause(true)
   }
 
-  /// Ends the play, or lets go of what was prepared; returns at once.
+  /// Ends the play, or lets go of what was prepared, or is being prepared; returns at once.
   ///
   /// The ``delegate`` hears of the end of a play once it is charged and saved. Nothing happens when nothing is prepared.
   public func stop() throws {
@@ -136,7 +146,10 @@ extension KollusPlayerView {
       case .prepared:
         state.phase = .idle
         return nil
-      case .idle, .preparing: return nil
+      case .preparing:
+        state.isStopped = true
+        return nil
+      case .idle: return nil
       }
     }
     control?.stop()

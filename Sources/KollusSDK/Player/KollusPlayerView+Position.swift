@@ -7,7 +7,7 @@ extension KollusPlayerView {
   /// Seconds of the media: where the picture is, or where playing will begin.
   ///
   /// Setting it goes there, in a play under way or at the start of the next one; what the content's policy forbids is put
-  /// right. To prepare a play from beyond the end fails.
+  /// right. To prepare a play from beyond the end fails. What is no number is left out.
   public var currentPlaybackTime: TimeInterval {
     get {
       let (control, known) = state.withLock { state -> (PlayControl?, TimeInterval) in
@@ -20,7 +20,8 @@ extension KollusPlayerView {
       return control?.position ?? known
     }
     set {
-      let position = newValue.isFinite ? max(0, newValue) : 0
+      guard newValue.isFinite else { return }
+      let position = max(0, newValue)
       let control = state.withLock { state -> PlayControl? in
         guard case .playing(let control, _) = state.phase else {
           state.wanted = position
@@ -38,7 +39,8 @@ extension KollusPlayerView {
   public var currentPlaybackRate: Float {
     get { state.withLock { $0.rate } }
     set {
-      let rate = newValue.isFinite ? min(max(newValue, 0.1), 16) : 1
+      guard newValue.isFinite else { return }
+      let rate = min(max(newValue, 0.1), 16)
       let control = state.withLock { state -> PlayControl? in
         state.rate = rate
         guard case .playing(let control, _) = state.phase else { return nil }

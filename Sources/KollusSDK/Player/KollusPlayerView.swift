@@ -28,12 +28,16 @@ public final class KollusPlayerView: Sendable {
     var rate: Float = 1
     var policy = PlayPolicy()
     var sendsReports = true
+    /// Whether somebody asked for the end while it was being prepared.
+    var isStopped = false
     var extraDrmParam: String?
     var proxyPort = 0
   }
 
   let state: Mutex<State>
   let calls = DelegateCalls(label: "kollus.player.delegate")
+  /// Left when a play has ended.
+  let ended = DispatchGroup()
   private let storageSlot: WeakSlot
   private let delegateSlot = WeakSlot()
   private let drmSlot = WeakSlot()

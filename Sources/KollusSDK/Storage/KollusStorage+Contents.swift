@@ -14,7 +14,7 @@ extension KollusStorage {
     let settings = try coreSettings()
     return try WorkExecutor.wait { [self] in
       let downloader = try Downloader(
-        home: room.library.home, library: room.library, settings: settings, sink: SilentSink())
+        home: room.library.home, library: room.library, settings: settings, sink: sink(room))
       defer { downloader.close() }
       let outcomes = await downloader.register(DownloadRequest(try ContentReference(url: url)))
       var first: String?
@@ -50,7 +50,7 @@ extension KollusStorage {
     guard let room = state.withLock({ $0.room }) else { return nil }
     // The vendor's call has no other way to say that it failed.
     return try? WorkExecutor.wait { [self] in
-      try await room.library.tidy(SilentSink())
+      try await room.library.tidy(sink(room))
       let ledger = try await room.library.ledger()
       return try await room.library.contents().map { shown($0, room.library, ledger) }
     }
@@ -78,7 +78,7 @@ extension KollusStorage {
       state.fresh.remove(ExactText(mediaContentKey))
       return state.running[ExactText(mediaContentKey)]
     }
-    try WorkExecutor.wait {
+    try WorkExecutor.wait { [self] in
       if let running {
         running.task.cancel()
         await running.task.value
@@ -86,7 +86,7 @@ extension KollusStorage {
       guard let content = try await room.library.content(mediaContentKey) else {
         throw Self.notDownloaded.of(mediaContentKey)
       }
-      try await room.library.remove(content, SilentSink())
+      try await room.library.remove(content, sink(room))
     }
   }
 
@@ -106,8 +106,14 @@ extension KollusStorage {
   /// A content as the application sees it.
   func shown(_ content: Content, _ library: Library, _ ledger: TimeLedger?) -> KollusContent {
     // What the file itself knows of its licence counts: an older library that was put back is seen.
-    KollusContent(
+    let shown = KollusContent(
       content, library.licenceEvidence(content, ledger: ledger, readsFile: true), library, of: self)
+    // The library hears of progress once a second.
+    let progress = state.withLock { $0.running[ExactText(content.mediaContentKey)]?.progress }
+    guard let progress, progress.downloadSize > content.downloadSize, !content.isDownloaded else {
+      return shown
+    }
+    return shown.progressed(to: progress)
   }
 
   /// The content with this key as it stands now, if it is known.

@@ -15,6 +15,10 @@ struct RunningDownload {
   let task: Task<Void, Never>
   /// As it stood at the start.
   let content: KollusContent
+  /// How far it is, further than the library knows.
+  var progress: ContentProgress?
+  /// When the delegate was last told.
+  var told: ContinuousClock.Instant?
 }
 
 extension KollusStorage {
@@ -83,7 +87,7 @@ extension KollusStorage {
     do throws(CoreError) {
       let made = DownloadRoom(
         try Downloader(
-          home: room.library.home, library: room.library, settings: settings, sink: StorageSink(self)))
+          home: room.library.home, library: room.library, settings: settings, sink: sink(room)))
       return state.withLock { state in
         let downloads = state.downloads ?? made
         state.downloads = downloads

@@ -14,7 +14,7 @@ extension KollusStorage {
     do {
       let room = try started()
       let settings = try coreSettings()
-      let sink = StorageSink(self)
+      let sink = sink(room)
       try WorkExecutor.wait {
         try await room.library.tidy(sink)
         let renewer = try Renewer(library: room.library, settings: settings, sink: sink)
@@ -49,7 +49,7 @@ extension KollusStorage {
 
   private func sendReports(_ room: StorageRoom, _ settings: Settings) async -> (success: Int, fail: Int) {
     do {
-      let sender = try ReportSender(library: room.library, settings: settings, sink: StorageSink(self))
+      let sender = try ReportSender(library: room.library, settings: settings, sink: sink(room))
       defer { sender.close() }
       let tally = try await sender.flush(obeysBackoff: false)
       return (tally.successCount, tally.failCount)
@@ -61,7 +61,7 @@ extension KollusStorage {
 
   /// Tells channels of changed bookmarks; what they do not take waits.
   func sendBookmarks(_ room: StorageRoom, _ settings: Settings, obeysBackoff: Bool) async {
-    guard let sender = try? BookmarkSender(library: room.library, settings: settings, sink: SilentSink())
+    guard let sender = try? BookmarkSender(library: room.library, settings: settings, sink: sink(room))
     else { return }
     defer { sender.close() }
     // What fails is noted with each change, which then waits.

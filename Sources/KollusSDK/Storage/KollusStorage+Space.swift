@@ -10,7 +10,9 @@ extension KollusStorage {
   public var storageSize: Int64 {
     guard let room = state.withLock({ $0.room }) else { return 0 }
     // A library that cannot be read has nothing to count.
-    let contents = try? WorkExecutor.wait { try await room.library.contents() }
+    let contents = try? WorkExecutor.wait { [self] in
+      try await room.library.contents().map { shown($0, room.library, nil) }
+    }
     return (contents ?? []).reduce(0) { $0.addingReportingOverflow($1.downloadSize).partialValue }
   }
 

@@ -68,6 +68,10 @@ extension KollusStorage {
           try Places.home(
             given: wishes.configuration.home, environment: wishes.configuration.environment)
         }
+      guard !path.contains("\0") else {
+        throw CoreError(
+          .configuration, code: KollusCode.parameter, "the path of the storage holds a zero character")
+      }
       let room = StorageRoom(try Library(try home(path)))
       state.withLock { state in
         if state.room == nil { state.room = room }

@@ -119,4 +119,9 @@ final class StorageRoom: Sendable {
   let library: Library
 
   init(_ library: Library) { self.library = library }
+
+  /// Keeps what a sink is told in the log of the home too.
+  func logging(_ sink: any EventSink) -> any EventSink {
+    LoggingSink(sink, EventLog(library.home, now: library.now))
+  }
 }

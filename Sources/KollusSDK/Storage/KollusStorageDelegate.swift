@@ -1,7 +1,8 @@
 /// Hears of everything that happens in a storage: downloads, licences, reports of viewing (PROTO §4.2).
 ///
 /// All calls come one after the other on ``KollusStorage/delegateQueue``, in the order things happened, and never from inside a
-/// call to the storage: a delegate may call the storage again. Every method may be left out.
+/// call to the storage: a delegate may call the storage again. Every method may be left out. A delegate isolated to the main actor
+/// needs that queue to be the main one.
 public protocol KollusStorageDelegate: AnyObject {
   /// A download goes on (`error` is `nil`, the content is not yet ``KollusContent/downloaded``), is complete (`downloaded`), or failed.
   ///

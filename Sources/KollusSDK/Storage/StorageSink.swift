@@ -37,10 +37,24 @@ final class StorageSink: EventSink {
 }
 
 extension KollusStorage {
+  /// Tells the delegate, and keeps what happens in the log of the home.
+  func sink(_ room: StorageRoom) -> any EventSink { room.logging(StorageSink(self)) }
+
+  /// Progress a few times a second: a fast origin gives far more.
+  private static let pace = Duration.milliseconds(250)
+
   fileprivate func tellProgress(_ progress: ContentProgress) {
     let key = ExactText(progress.mediaContentKey)
-    guard let running = state.withLock({ $0.running[key]?.content }) else { return }
-    let content = running.progressed(to: progress)
+    let now = ContinuousClock.now
+    let found = state.withLock { state -> KollusContent? in
+      guard var running = state.running[key] else { return nil }
+      defer { state.running[key] = running }
+      running.progress = progress
+      if let last = running.told, now - last < Self.pace { return nil }
+      running.told = now
+      return running.content
+    }
+    guard let content = found?.progressed(to: progress) else { return }
     tell { delegate, storage in delegate.kollusStorage(storage, downloadContent: content, error: nil) }
   }
 }
