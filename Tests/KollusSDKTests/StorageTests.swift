@@ -122,7 +122,8 @@ struct StorageTests {
     let error = #expect(throws: KollusError.self) { try stage.storage.downloadContent("a") }
     let bridged = try #require(error) as NSError
     #expect(bridged.code == -8661 && bridged.domain == "KollusSDK")
-    #expect(error?.localizedDescription == "the storage is not started; call start() first")
+    #expect(error?.localizedDescription == "the storage is not started")
+    #expect(bridged.localizedRecoverySuggestion == "call start() first")
     #expect(bridged.localizedDescription == error?.localizedDescription)
     #expect(bridged.localizedRecoverySuggestion == "call start() first")
   }

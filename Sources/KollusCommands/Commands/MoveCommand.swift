@@ -14,7 +14,7 @@ struct MoveCommand: Command {
   static let spec = CommandSpec(
     "move", "Move contents to another virtual folder, or rename a folder.",
     discussion: """
-      Folders are made as needed, and one that holds nothing any more is gone. A move is done as a whole or not at all. Files on the disk stay \
+      Folders are made as needed, and one that holds nothing any more is gone. What there is of the contents is moved as a whole or not at all. Files on the disk stay \
       where they are.
       """,
     inputs: [keys.declaration, folder.declaration, from.declaration, dryRun.declaration],

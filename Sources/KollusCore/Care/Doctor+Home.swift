@@ -17,7 +17,9 @@ extension Doctor {
       await problem(Finding(.home, .problem, "\(path) is no folder", hint: "choose another with --home"))
       return nil
     }
-    if found.mode & 0o777 != 0o700 {
+    if found.owner != geteuid(), geteuid() != 0 {
+      await checkRights(path, 0o700, .home)
+    } else if found.mode & 0o777 != 0o700 {
       let isOpen = found.mode & 0o077 != 0
       await problem(
         Finding(

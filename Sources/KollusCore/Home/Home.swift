@@ -33,7 +33,9 @@ package struct Home: Sendable {
     let mode: UInt32
     do throws(SystemError) {
       try Files.makeFolder(path)
-      mode = try Files.information(path)?.mode ?? 0
+      let found = try Files.information(path)
+      guard found?.isDirectory ?? true else { throw SystemError("use", path, number: ENOTDIR) }
+      mode = found?.mode ?? 0
       network = try Files.networkFileSystem(at: path)
     } catch {
       throw KollusError(error).hinting("choose a folder you may write to with --home or KOLLUS_HOME")

@@ -7,7 +7,7 @@ typealias CoreError = KollusCore.KollusError
 /// A failure of the storage or of a player, with Kollus's own number.
 ///
 /// `(error as NSError).code` is the number, `(error as NSError).domain` is ``errorDomain``, and `localizedDescription` says
-/// what happened and what to do about it. Where the customer's server gave a message, it stands in place of the
+/// what happened, `localizedRecoverySuggestion` what to do about it. Where the customer's server gave a message, it stands in place of the
 /// built-in text (PROTO §6.4).
 public struct KollusError: Error, Equatable, Sendable {
   /// Kollus's number: the one of the Android SDK's list, 0 where that has none (PROTO §5).
@@ -45,8 +45,8 @@ public struct KollusError: Error, Equatable, Sendable {
 }
 
 extension KollusError: LocalizedError {
-  /// ``message``, and ``hint`` after a semicolon.
-  public var errorDescription: String? { hint.map { "\(message); \($0)" } ?? message }
+  /// ``message``.
+  public var errorDescription: String? { message }
   /// ``hint``.
   public var recoverySuggestion: String? { hint }
 }

@@ -53,7 +53,7 @@ extension KollusPlayerView {
 
   /// Where the content's bookmarks are.
   private func place() throws -> (key: String, library: Library) {
-    guard let storage, let key = mediaContentKey else {
+    guard let storage, let key = state.withLock({ $0.activeKey ?? $0.mediaContentKey }) else {
       throw KollusError(
         CoreError(
           .usage, code: KollusCode.cannotCall, "the player has no storage or no content",

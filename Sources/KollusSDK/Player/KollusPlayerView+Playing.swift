@@ -20,7 +20,7 @@ extension KollusPlayerView {
     }
     tell { player in
       player.delegate?.kollusPlayerView(player, prepareToPlayWithError: nil)
-      if let size = player.content?.naturalSize {
+      if let size = player.content?.naturalSize, size != .zero {
         player.delegate?.kollusPlayerView(player, naturalSize: size)
       }
     }
@@ -53,7 +53,7 @@ extension KollusPlayerView {
             .usage, code: KollusCode.parameter, "no content is set, or a folder", hint: "set 'kollusContent'")
         )
       }
-      (state.phase, state.isStopped) = (.preparing, false)
+      (state.phase, state.isStopped, state.activeKey) = (.preparing, false, key)
       return key
     }
     do {
@@ -75,12 +75,13 @@ extension KollusPlayerView {
           throw KollusError(CoreError(.interrupted, code: KollusCode.cancelled, "the player was stopped"))
         }
         state.phase = .prepared(play, prepared)
-        state.content = content
+        // Another one may have been set meanwhile, for the next time.
+        if state.mediaContentKey == key { state.content = content }
         state.policy = prepared.policy
         (state.wanted, state.last) = (nil, nil)
       }
     } catch {
-      state.withLock { $0.phase = .idle }
+      state.withLock { ($0.phase, $0.activeKey) = (.idle, nil) }
       throw error
     }
   }
@@ -144,7 +145,7 @@ extension KollusPlayerView {
       switch state.phase {
       case .playing(let control, _): return control
       case .prepared:
-        state.phase = .idle
+        (state.phase, state.activeKey) = (.idle, nil)
         return nil
       case .preparing:
         state.isStopped = true
@@ -172,7 +173,8 @@ extension KollusPlayerView {
   private func conclude(_ error: KollusError?, by control: PlayControl) {
     let position = control.position
     state.withLock { state in
-      (state.phase, state.last) = (.idle, position)
+      if state.activeKey == state.mediaContentKey { state.last = position }
+      (state.phase, state.activeKey) = (.idle, nil)
     }
     let isOurs = control.isStopped
     tell { $0.delegate?.kollusPlayerView($0, stop: isOurs, error: error) }

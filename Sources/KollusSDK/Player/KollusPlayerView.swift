@@ -21,6 +21,8 @@ public final class KollusPlayerView: Sendable {
     var phase = Phase.idle
     var content: KollusContent?
     var mediaContentKey: String?
+    /// The key of what is prepared or played, which may be another by now than the one wanted next.
+    var activeKey: String?
     /// Where the next play is wanted to begin.
     var wanted: TimeInterval?
     /// Where the last one ended.

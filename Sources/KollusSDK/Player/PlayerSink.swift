@@ -55,10 +55,13 @@ final class PlayWatch: Sendable {
   }
 
   func take(_ event: PlayerEvent) {
-    guard let news = state.withLock({ Self.news(event, &$0) }),
-      let player = player.object as? KollusPlayerView
-    else { return }
+    let news = state.withLock { Self.news(event, &$0) }
+    guard !news.isEmpty, let player = player.object as? KollusPlayerView else { return }
     let position = player.currentPlaybackTime
+    for news in news { tell(news, position, of: player) }
+  }
+
+  private func tell(_ news: News, _ position: Double, of player: KollusPlayerView) {
     player.tell { player in
       let delegate = player.delegate
       switch news {
@@ -72,27 +75,27 @@ final class PlayWatch: Sendable {
     }
   }
 
-  private static func news(_ event: PlayerEvent, _ state: inout State) -> News? {
+  private static func news(_ event: PlayerEvent, _ state: inout State) -> [News] {
     switch event {
     case .settled:
       let wasSeeking = state.isSeeking
       state.isSeeking = false
-      if state.hasBegun { return wasSeeking ? .position : nil }
+      if state.hasBegun { return wasSeeking ? [.position] : [] }
       state.hasBegun = true
-      return .play
+      return state.isPaused ? [.play, .pause] : [.play]
     // The one that opens a file is no seek of anybody's.
     case .seeking where state.hasBegun: state.isSeeking = true
     case .pause(let isPaused) where isPaused != state.isPaused:
       state.isPaused = isPaused
-      return state.hasBegun ? (isPaused ? .pause : .play) : nil
+      return state.hasBegun ? [isPaused ? .pause : .play] : []
     case .buffering(let isOn) where isOn != state.isBuffering:
       state.isBuffering = isOn
-      return .buffering(isOn)
+      return [.buffering(isOn)]
     case .speed(let rate) where rate != state.rate:
       state.rate = rate
-      return .rate(rate)
+      return [.rate(rate)]
     default: break
     }
-    return nil
+    return []
   }
 }
