@@ -188,6 +188,39 @@ import Testing
     try await expectAll()
   }
 
+  enum PictureFault: CaseIterable { case deleted, emptied, changed, folder }
+
+  @Test(arguments: PictureFault.allCases)
+  func `a picture that is lost is told and fetched again`(_ fault: PictureFault) async throws {
+    let picture = randomBytes(3_000)
+    bench.site.answer("/snapshot.jpg", with: ScriptedServer.object(picture, etag: nil, type: "image/jpeg"))
+    try bench.site.publish(
+      OriginContent("plain", bytes: bytes).with {
+        $0.members["snapshot"] = .some(#"{"url":"\#(bench.site.url)/snapshot.jpg","size":3000}"#)
+      })
+    await bench.run("download", "plain").expect(0)
+    let path = "\(home)/media/\(Home.mediaName(of: "plain")).snapshot"
+    #expect(try Array(Data(contentsOf: URL(filePath: path))) == picture)
+    switch fault {
+    case .deleted: try Files.remove(path)
+    case .emptied: try Data().write(to: URL(filePath: path))
+    case .changed: try Data(picture.dropLast()).write(to: URL(filePath: path))
+    case .folder:
+      try Files.remove(path)
+      try Files.makeFolder(path)
+      await bench.run("remove", "plain").expect(74)
+    }
+    if fault == .changed {
+      await bench.run("verify", "--repair").expect(0)
+    } else {
+      #expect(await bench.run("doctor").status != 0)
+      await bench.run("doctor", "--fix").expect(0)
+    }
+    #expect(try Array(Data(contentsOf: URL(filePath: path))) == picture)
+    await bench.run("play-check", "plain", "--deep").expect(0)
+    await bench.run("remove", "plain", "plain").expect(0)
+  }
+
   @Test func `a link in place of the mark of the media makes nothing elsewhere`() async throws {
     try await stock()
     let target = TemporaryDirectory.path + "/elsewhere"

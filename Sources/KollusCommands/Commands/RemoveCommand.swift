@@ -89,7 +89,8 @@ struct RemoveCommand: Command {
 
   /// The keys to look at, in the order of the list.
   private func wanted(_ library: Library) async throws -> [String] {
-    guard keys.isEmpty else { return keys }
+    var seen: Set<ExactText> = []
+    guard keys.isEmpty else { return keys.filter { seen.insert(ExactText($0)).inserted } }
     var selection = Library.Selection()
     selection.states = all ? Set(Content.State.allCases) : [.ready]
     return try await library.keys(selection) { $0.kind != .sample }

@@ -22,7 +22,7 @@ extension Doctor {
     // A folder that is not there is told later.
     guard let folder = try? File(media, O_RDONLY | O_DIRECTORY) else { return }
     let odd = ((try? Files.names(in: media)) ?? []).filter { name in
-      guard name.hasSuffix(".sealed") || name == ".kollus",
+      guard [".sealed", ".kollus", ".snapshot", ".thumbnail"].contains(where: { name.hasSuffix($0) }),
         let found = (try? Files.information(name, in: folder)).flatMap({ $0 })
       else { return false }
       return !found.isRegular || found.mode & 0o600 != 0o600 || (found.owner != userID && userID != 0)

@@ -99,7 +99,8 @@ extension Doctor {
   /// Contents that were ready until damage was found.
   private func checkDamaged(_ library: Library) async throws {
     let damaged = try await library.damagedContents()
-    guard !damaged.isEmpty else { return }
+    let faceless = try await library.faceless()
+    guard !damaged.isEmpty || !faceless.isEmpty else { return }
     var downloader: Downloader?
     if fixes, case .success(let settings) = settings {
       downloader = try Downloader(
@@ -116,5 +117,20 @@ extension Doctor {
           { _ = try await downloader.repair(content) }
         })
     }
+    guard !faceless.isEmpty else { return }
+    await problem(
+      Finding(
+        .media, .problem, "pictures of \(faceless.count) contents are gone",
+        hint: "'kollus verify --repair' fetches them"),
+      fix: "fetch them again",
+      downloader.map { downloader in
+        {
+          for content in faceless { _ = try await downloader.repair(content) }
+          let left = try await library.faceless().count
+          guard left == 0 else {
+            throw KollusError(.tryLater, "those of \(left) could not be had")
+          }
+        }
+      })
   }
 }

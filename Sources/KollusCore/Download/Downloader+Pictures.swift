@@ -24,6 +24,25 @@ extension Downloader {
       content.id, snapshot: snapshot ?? content.snapshot, thumbnail: thumbnail ?? content.thumbnail)
   }
 
+  /// Fetches pictures again that were here and are gone, or are not what the manifest says of them.
+  func mendPictures(_ content: Content) async {
+    // Without the manifest nothing is known of them.
+    guard let manifest = ((try? await storedSource(content)) ?? nil)?.manifest else { return }
+    let isWhole =
+      holds(content.snapshot, manifest.snapshot) && holds(content.thumbnail, manifest.thumbnail)
+    if !isWhole { await fetchPictures(content, manifest) }
+  }
+
+  private func holds(_ name: String, _ picture: Manifest.Picture?) -> Bool {
+    guard !name.isEmpty, let picture else { return true }
+    // What cannot be read is not here.
+    guard let bytes = try? Files.readRegular("\(home.mediaPath)/\(name)", limit: Self.pictureLimit),
+      !bytes.isEmpty
+    else { return false }
+    return picture.size.map { $0 == Int64(bytes.count) } ?? true
+      && picture.digest.map { $0 == SHA256.hash(bytes) } ?? true
+  }
+
   /// The file name under `media`, or `nil` when there is no picture to be had.
   private func fetch(_ picture: Manifest.Picture?, named kind: String, of content: Content, limit: Int) async
     -> String?

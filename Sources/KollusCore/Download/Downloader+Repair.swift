@@ -27,6 +27,7 @@ extension Downloader {
     guard isLocked || lock != nil else { throw Library.busy.of(key) }
     defer { withExtendedLifetime(lock) {} }
     let found = try await library.verify(content, isLocked: true, sink)
+    await mendPictures(content)
     if found.damaged.isEmpty { return try await concluded(content, found.segments, []) }
     let file = try home.openMedia(of: content)
     do {

@@ -5,6 +5,10 @@ import SystemKit
 extension Home {
   /// Makes a new folder for what is set aside now, `aside/TIME` in the home at `path`.
   static func makeAside(in path: String, at time: Int64) throws(SystemError) -> String {
+    // Something else under that name makes way, and is kept.
+    if try Files.kind(of: "\(path)/aside").map({ $0 != .folder }) ?? SealedFile.exists("\(path)/aside") {
+      try Files.rename("\(path)/aside", to: "\(path)/aside.\(time)")
+    }
     for number in 0..<1_000 {
       let folder = "\(path)/aside/\(time)\(number == 0 ? "" : "-\(number)")"
       guard try Files.information(folder, followsLinks: false) == nil else { continue }

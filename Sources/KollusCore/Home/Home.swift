@@ -159,8 +159,11 @@ extension Home {
   func checkDestroyable(_ mediaContentKey: String) throws(KollusError) {
     let path = mediaPath(of: mediaContentKey)
     do throws(SystemError) {
+      for path in [path, "\(path).snapshot", "\(path).thumbnail"] {
+        let found = try Files.information(path, followsLinks: false)
+        if found?.isDirectory ?? false { throw SystemError("remove", path, number: EISDIR) }
+      }
       guard let found = try Files.information(path, followsLinks: false) else { return }
-      if found.isDirectory { throw SystemError("remove", path, number: EISDIR) }
       if found.isRegular { _ = try File(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW) }
       guard Files.isWritable(mediaPath) else {
         throw SystemError("remove files from", mediaPath, number: EACCES)

@@ -98,6 +98,21 @@ extension Library {
     }
   }
 
+  /// Ready contents whose pictures are gone or empty.
+  func faceless() throws(KollusError) -> [Content] {
+    var found: [Content] = []
+    try forAll { content in
+      guard content.isDownloaded else { return }
+      let isLost = [content.snapshot, content.thumbnail].contains { name in
+        guard !name.isEmpty else { return false }
+        let file = (try? Files.information("\(home.mediaPath)/\(name)")).flatMap { $0 }
+        return (file?.size ?? 0) == 0 || file?.isRegular == false
+      }
+      if isLost { found.append(content) }
+    }
+    return found
+  }
+
   /// Contents whose DRM callback is not the one that the origin named, as that is stored sealed, with that one.
   func misledContents() throws(KollusError) -> [(content: Content, callback: String)] {
     var licensed: [Content] = []
