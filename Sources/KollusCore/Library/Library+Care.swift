@@ -115,18 +115,28 @@ extension Library {
 
   /// Contents whose DRM callback is not the one that the origin named, as that is stored sealed, with that one.
   func misledContents() throws(KollusError) -> [(content: Content, callback: String)] {
-    var licensed: [Content] = []
-    try forAll { content in if !content.drmCallback.isEmpty { licensed.append(content) } }
     var found: [(Content, String)] = []
-    for content in licensed {
-      guard
-        let told = try source(of: content.id).flatMap({
-          Source(opening: $0, of: content.mediaContentKey, key: home.identity.key)
-        })?.manifest.content.drmCallback, !told.isEmpty, told != content.drmCallback
-      else { continue }
-      found.append((content, told))
+    var failure: KollusError?
+    // One at a time: a large library would not fit the memory of a command.
+    try forAll { content in
+      guard !content.drmCallback.isEmpty, failure == nil else { return }
+      do throws(KollusError) {
+        let told = try namedCallback(of: content)
+        if let told, told != content.drmCallback { found.append((content, told)) }
+      } catch {
+        failure = error
+      }
     }
+    if let failure { throw failure }
     return found
+  }
+
+  /// The DRM callback that the origin named, as far as that is stored and it named one.
+  private func namedCallback(of content: Content) throws(KollusError) -> String? {
+    let source = try source(of: content.id).flatMap {
+      Source(opening: $0, of: content.mediaContentKey, key: home.identity.key)
+    }
+    return source.flatMap { $0.manifest.content.drmCallback.isEmpty ? nil : $0.manifest.content.drmCallback }
   }
 
   func setCallback(_ id: Int64, _ callback: String) async throws {
