@@ -67,6 +67,19 @@ import Testing
     return path
   }
 
+  /// How far the picture went between one seek and the next, by the positions told alone.
+  static func runs(_ events: [PlayerEvent]) -> [Double] {
+    var runs: [[Double]] = [[]]
+    for event in events {
+      if case .seeking = event { runs.append([]) }
+      if case .position(let position?) = event { runs[runs.count - 1].append(position) }
+    }
+    return runs.compactMap { run in
+      guard let from = run.min(), let to = run.last, to - from > 0.1 else { return nil }
+      return to - from
+    }
+  }
+
   static func media(_ stretches: [ViewingMeter.Stretch]) -> Double {
     stretches.reduce(0) { $0 + $1.to - $1.from }
   }
@@ -105,9 +118,12 @@ import Testing
     let (stretches, ending) = await run.end()
     #expect(ending == .exited(.exit(0)))
     #expect(run.events.withLock { $0.contains(.ended(.quit)) })
-    let expected = first + 2 + 1.5
-    #expect(abs(Self.media(stretches) - expected) < 0.6, "\(stretches)")
-    #expect(abs(Self.clock(stretches) - (first + 1.75)) < 0.6, "\(stretches)")
+    // On a busy machine what is asked for comes late: what the player told of positions is what it is held against.
+    let runs = run.events.withLock { Self.runs($0) }
+    let expected = runs.reduce(0, +)
+    #expect(runs.count == 3 && expected > first + 3, "\(runs)")
+    #expect(abs(Self.media(stretches) - expected) < 0.3, "\(stretches) \(runs)")
+    #expect(abs(Self.clock(stretches) - (first + (expected - first) / 2)) < 1, "\(stretches)")
     #expect(stretches.map { $0.from.rounded() } == [0, 10, 10])
     #expect(!run.viewing.withMeter { meter, _ in meter.hasReachedEnd })
   }
