@@ -4,7 +4,7 @@ import SystemKit
 /// The plain bytes of a sealed file, segment by segment, for a server: no more of them is ever held than a few segments,
 /// and none reaches a disk.
 final class SealedMedia: MediaSource {
-  /// Opened segments; a player reads ahead and looks back at the index. More only where as many read at once.
+  /// Opened segments, more only where as many read at once; a player reads ahead and looks back at the index.
   private static let places = 3
 
   private struct Place {
