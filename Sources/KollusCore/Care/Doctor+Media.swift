@@ -96,6 +96,18 @@ extension Doctor {
     }
   }
 
+  /// Fetches what is damaged, and a content without a licence anew where nothing is left of it.
+  private static func restore(_ content: Content, by downloader: Downloader) async throws {
+    do {
+      _ = try await downloader.repair(content)
+    } catch {
+      // A new download under a licence is for people to ask for: its server counts it.
+      guard !content.needsLicence, try !downloader.opens(content) else { throw error }
+      let outcomes = await downloader.run([DownloadRequest(.mediaContentKey(content.mediaContentKey))])
+      for outcome in outcomes { _ = try outcome.result.get() }
+    }
+  }
+
   /// Contents that were ready until damage was found.
   private func checkDamaged(_ library: Library) async throws {
     let damaged = try await library.damagedContents()
@@ -113,9 +125,7 @@ extension Doctor {
       (finding.kind, finding.mediaContentKey) = (.badData, content.mediaContentKey)
       await problem(
         finding, fix: "fetch again what is damaged",
-        downloader.map { downloader in
-          { _ = try await downloader.repair(content) }
-        })
+        downloader.map { downloader in { try await Self.restore(content, by: downloader) } })
     }
     guard !faceless.isEmpty else { return }
     await problem(
