@@ -181,9 +181,12 @@ import Testing
     #expect(await eventually { gate.arrivals == 8 })
     try FileManager.default.removeItem(atPath: "\(stage.tool.home)/ballast")
     try disk.fill()
-    gate.open()
+    // Those that come after them are held until the run has ended: it does not wait for them.
+    gate.open(only: 8)
+    defer { gate.open() }
     let run = try await running.expect(73)
-    #expect(gate.arrivals < 30, "asked for all in spite of it")
+    #expect(gate.arrivals <= 16, "asked for more in spite of it")
+    gate.open()
     try disk.clear()
     let held = try await stage.plays()
     for key in stage.keys {

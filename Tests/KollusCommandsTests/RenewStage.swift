@@ -178,19 +178,23 @@ struct RenewRun: Sendable {
 
 /// Holds a callback's answers back until it is opened, for 20 s at most.
 final class Gate: Sendable {
-  private let isOpen = Protected(false)
+  private let allowed = Protected(0)
   private let count = Protected(0)
 
   /// Answers that wait, or went through.
   var arrivals: Int { count.withLock { $0 } }
 
-  func open() { isOpen.withLock { $0 = true } }
+  /// Lets through so many of the first arrivals, all unless told.
+  func open(only count: Int = .max) { allowed.withLock { $0 = count } }
 
   /// Returns `answer` when the gate is open; called on a server's thread, which waits.
   func passed(_ answer: Answer) -> Answer {
-    count.withLock { $0 += 1 }
+    let place = count.withLock { count in
+      count += 1
+      return count
+    }
     let end = ContinuousClock.now + .seconds(20)
-    while !isOpen.withLock({ $0 }), ContinuousClock.now < end { usleep(5_000) }
+    while allowed.withLock({ $0 }) < place, ContinuousClock.now < end { usleep(5_000) }
     return answer
   }
 }
