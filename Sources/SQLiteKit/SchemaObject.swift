@@ -23,15 +23,20 @@ extension Connection {
     }
   }
 
+  /// The same of a schema that may be damaged, as far as it can be read.
+  package borrowing func damagedSchemaObjects() throws(SQLiteError) -> [(row: Int64, object: SchemaObject)] {
+    try execute("PRAGMA writable_schema = ON")
+    // With that set, a schema that cannot be read fails the first statement alone.
+    if let found = try? schemaObjects() { return found }
+    return try schemaObjects()
+  }
+
   /// Puts `objects` in the place of what the schema says of its tables, by name or else by row, and forgets indexes.
   ///
   /// For a copy whose rows are to be read once: it counts from the next connection on, and what is left is not to be
   /// written to. Works where the schema cannot be read as it is.
   package borrowing func replaceSchema(by objects: [(row: Int64, object: SchemaObject)]) throws(SQLiteError) {
-    try execute("PRAGMA writable_schema = ON")
-    // With that set, a schema that cannot be read fails the first statement alone.
-    let found: [(row: Int64, object: SchemaObject)]
-    if let first = try? schemaObjects() { found = first } else { found = try schemaObjects() }
+    let found = try damagedSchemaObjects()
     var left = Dictionary(found.map { ($0.row, $0.object) }) { first, _ in first }
     // An index of its own is not needed for reading; one that a constraint has is part of its table.
     let wanted = objects.filter { $0.object.type == "table" || $0.object.sql == nil }

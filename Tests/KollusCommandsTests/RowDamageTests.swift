@@ -213,7 +213,7 @@ import Testing
     if fault == .changed {
       await bench.run("verify", "--repair").expect(0)
     } else {
-      #expect(await bench.run("doctor").status != 0)
+      await bench.run("doctor").expect(fault == .folder ? 1 : 65)
       await bench.run("doctor", "--fix").expect(0)
     }
     #expect(try Array(Data(contentsOf: URL(filePath: path))) == picture)

@@ -31,10 +31,17 @@ struct DownloadTests {
     try stage.storage.start()
     _ = try stage.storage.loadContentURL(stage.origin.playURL(stage.mck))
     let asked = stage.receiver.exchanges.count
+    let begin = ContinuousClock.now
     try stage.storage.downloadContent(stage.mck)
     #expect(code { try stage.storage.downloadContent(stage.mck) } == -8631)
+    await stage.listener.waits { $0.downloads.contains { $0.size > 0 } }
+    // A list that is had anew is never behind what was told.
+    let told = stage.listener.heard.withLock { $0.downloads.map(\.size).max() ?? 0 }
+    #expect(try stage.content().downloadSize >= told && stage.storage.storageSize >= told)
     await stage.listener.waits { !$0.ended.isEmpty }
     let heard = stage.listener.heard.withLock { $0 }
+    let most = Int((ContinuousClock.now - begin) / .milliseconds(250)) + 2
+    #expect(heard.downloads.count <= most, "a few times a second, and the end")
     #expect(heard.downloads.count > 2, "some progress, then the end")
     #expect(heard.ended.count == 1 && heard.ended[0].isDownloaded && heard.ended[0].progress == 100)
     #expect(heard.downloads.map(\.size) == heard.downloads.map(\.size).sorted())

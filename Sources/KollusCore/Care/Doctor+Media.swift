@@ -128,11 +128,12 @@ extension Doctor {
         downloader.map { downloader in { try await Self.restore(content, by: downloader) } })
     }
     guard !faceless.isEmpty else { return }
+    var finding = Finding(
+      .media, .problem, "pictures of \(faceless.count) contents are gone",
+      hint: "'kollus verify --repair' fetches them")
+    finding.kind = .badData
     await problem(
-      Finding(
-        .media, .problem, "pictures of \(faceless.count) contents are gone",
-        hint: "'kollus verify --repair' fetches them"),
-      fix: "fetch them again",
+      finding, fix: "fetch them again",
       downloader.map { downloader in
         {
           for content in faceless { _ = try await downloader.repair(content) }

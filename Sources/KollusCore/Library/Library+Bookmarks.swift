@@ -119,15 +119,4 @@ extension Library {
       }
     }
   }
-
-  /// How many changes of bookmarks wait to be sent.
-  package func pendingBookmarkChanges() throws(KollusError) -> Int {
-    do throws(SQLiteError) {
-      return try db.withStatement("SELECT count(*) FROM bookmark_change") { row throws(SQLiteError) in
-        try row.step() ? Int(clamping: row.integer(at: 0)) : 0
-      }
-    } catch {
-      throw KollusError(error, path: home.libraryPath)
-    }
-  }
 }

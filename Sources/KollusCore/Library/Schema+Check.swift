@@ -11,14 +11,7 @@ extension Schema {
 
   /// What the library was made of, as far as what is left of that tells.
   static func likelyObjects(of db: borrowing Connection) throws -> [(row: Int64, object: SchemaObject)] {
-    // With that set, a schema that cannot be read fails the first statement alone.
-    try db.execute("PRAGMA writable_schema = ON")
-    let found: Set<SchemaObject>
-    if let first = try? db.schemaObjects() {
-      found = Set(first.map(\.object))
-    } else {
-      found = Set(try db.schemaObjects().map(\.object))
-    }
+    let found = Set(try db.damagedSchemaObjects().map(\.object))
     let versions = try (0...migrator.migrations.count).map { try objects(of: $0) }
     func distance(_ objects: [(row: Int64, object: SchemaObject)]) -> Int {
       found.symmetricDifference(objects.map(\.object)).count
